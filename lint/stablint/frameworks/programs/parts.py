@@ -343,7 +343,7 @@ def _set_on_trainer(block: Block, call: Call) -> Iterator[Statement]:
             yield _named(block, call, f"training.{name.removeprefix('args.')}", Unknown(why))
         elif name in _KEPT:
             yield _named(block, call, f"training.{name}", Unknown("the program sets it on the trainer"))
-    if methods := sorted(call.late & _LOSSES):
+    if methods := sorted(call.late & _METHODS):
         yield from _of_own_class(block, call, methods)
 
 
@@ -355,8 +355,10 @@ _MAKES_OPTIMIZER = frozenset(
 _KEPT = frozenset(
     ["beta", "loss_type", "label_smoothing", "rpo_alpha", "loss_weights", "cpo_alpha", "simpo_gamma", "temperature"]
 )
-# The methods that make the loss, which a program may put others in the place of.
-_LOSSES = frozenset(["compute_loss", "dpo_loss", "get_batch_loss_metrics", "training_step", "_compute_loss"])
+# The methods that make the loss or the batches, which a program may put others in the place of.
+_METHODS = frozenset(
+    ["compute_loss", "dpo_loss", "get_batch_loss_metrics", "training_step", "_compute_loss", "get_train_dataloader", "get_eval_dataloader"]
+)  # fmt: skip
 
 
 def _of_own_class(block: Block, call: Call, methods: object) -> tuple[Statement, ...]:
