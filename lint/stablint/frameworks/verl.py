@@ -6,6 +6,7 @@ lists). Every key is a fact `trainer.<key>` as well, which verl's own checks are
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from stablint.frameworks.fragment import Block, Fragment, Row, as_yaml, hydra_words, lower_mapping
@@ -76,6 +77,9 @@ _ESTIMATORS = {
 _MODULES = ("main_ppo", "fsdp_sft_trainer", "main_dapo", "main_prime", "main_spin", "main_sppo", "sft_trainer")
 
 
+_OWN = re.compile(r"(?:^|[./])verl[./]trainer[./](?:main_ppo|(?:fsdp_)?sft_trainer)(?:\.py)?$")
+
+
 def recognise(keys: frozenset[str], block: Block) -> int:
     """Its two trainers by the sections that nobody else has."""
     if "actor_rollout_ref" in keys:
@@ -116,9 +120,11 @@ def lower(block: Block, layer: str = "file", command: str = "") -> Fragment:
     # A copy of the package may carry another file, and what follows in "$@" is not known: its own values are presumed.
     # A command without a word is an entry point, which is told its model and its data where it is started.
     scopes["trainer"] = PRESUMED if whole and block.mapping.entries else OPEN
+    other = block.kind == "flags" and _OWN.search(block.name.partition(" ")[0]) is None
     return Fragment(
-        "verl", block, layer, tuple(statements), {**scopes, "lora": PRESUMED}, {}, entry=True, framework="verl"
-    )
+        "verl", block, layer, tuple(statements), {**scopes, "lora": PRESUMED}, {}, entry=True, framework="verl",
+        presumed=other,  # a recipe's program, or a project's, makes of the keys what it likes
+    )  # fmt: skip
 
 
 def _starts_its_own(block: Block) -> bool:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 _LIBRARIES = ("accelerate", "deepspeed", "peft", "transformers", "trl")
 _NAMES = "|".join(_LIBRARIES)
+_COPIED = (*_LIBRARIES, "openrlhf", "verl")  # frameworks that are started by `-m`, from whichever folder comes first
 # A copy of a library by its name, wherever it comes.
 _BY_NAME = rf"\bsys\.path\.(?:insert|append)\([^\n]{{0,120}}?[\"'/]({_NAMES})(?:/src)?/?[\"']"
 _IN_A_SCRIPT = rf"\bPYTHONPATH=[^\s;]{{0,200}}?[/:\"'=]({_NAMES})(?:/src)?/?(?=[\"':;\s]|$)"
@@ -48,11 +49,11 @@ def _held_by(folder: str, path: str) -> set[str]:
     for _ in range(_MOST_ABOVE):
         place = os.path.join(above, *folder.split("/"))
         if os.path.isdir(place):
-            return {name for name in _LIBRARIES if os.path.isfile(os.path.join(place, name, "__init__.py"))}
+            return {name for name in _COPIED if os.path.isfile(os.path.join(place, name, "__init__.py"))}
         if os.path.lexists(os.path.join(above, ".git")) or above == os.path.dirname(above):
             break
         above = os.path.dirname(above)
-    return set(_LIBRARIES)
+    return set(_COPIED)
 
 
 def _leads_out(above: str, given: str, path: str) -> bool:

@@ -12,13 +12,14 @@ from collections.abc import Iterator
 from stablint.frameworks.fragment import last_word
 from stablint.frameworks.programs import alone, order, rows, stepping
 from stablint.frameworks.programs.seen import calls, methods, of_call, seen_in, shown, stated
-from stablint.frameworks.programs.unseen import unless, unseen
+from stablint.frameworks.programs.unseen import KNOWN, unless, unseen
 from stablint.run.fact import Statement
-from stablint.syntax.tree import Call, Document, Module, Node
+from stablint.syntax.tree import Call, Document, Module, Node, Unknown
 
 _TRAINERS = ("trainer", "own-trainer")
 # `AutoModelForCausalLM.register(Config, Model)`: a type that the library has not.
 _REGISTERS = re.compile(r"\bAuto\w{1,60}\.register\b")
+_IMPORTS = re.compile(r"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import\b|import[ \t]+([\w., \t]+))", re.MULTILINE)
 _MOVES = frozenset({"to", "cuda", "half", "float"})
 _GIVES_INPUT_GRADIENTS = re.compile(
     r"enable_input_require_grads|prepare_model_for_(?:kbit|int8)_training|require_grads?_hook|make_inputs_require_grad|use_reentrant"
@@ -140,7 +141,8 @@ def _towers(document: Document, module: Module, trainer: Call) -> Iterator[State
         known = "from_encoder_decoder_pretrained" not in tower.name or "decoder_start_token_id" in text
         known = known or "decoder_input_ids" in text
         hidden = None if known else unseen(document, module, (tower, _model(trainer)), trainer)
-        hidden = hidden or rows.rows_elsewhere(document, module, trainer) or rows.collated_elsewhere(trainer)
+        hidden = rows.rows_elsewhere(document, module, trainer) if hidden is None else hidden
+        hidden = rows.collated_elsewhere(trainer) if hidden is None else hidden
         yield shown(document, "decoder_knows_its_start", unless(hidden, known), tower)
 
 
@@ -208,7 +210,10 @@ def _of_loader(document: Document, module: Module, loader: Call) -> Iterator[Sta
     made = loader.name.rpartition(".")[0]
     yield shown(document, "model_class", last_word(made), loader)
     if loader.arguments.get("config") is None and not loader.arguments.open and not seen_in(_REGISTERS, document):
-        yield shown(document, "class_by_name", True, loader)  # the checkpoint's own type chooses the class
+        # the checkpoint's own type chooses the class, unless a module that is imported has put one in its place
+        other = next((name for name in _imported(document) if name not in KNOWN), None)
+        by_name = True if other is None else Unknown(f"`{other}` may register classes of its own")
+        yield shown(document, "class_by_name", by_name, loader)
     if _is_wrapper(made):
         return
     for call in methods(module, loader):
@@ -216,6 +221,13 @@ def _of_loader(document: Document, module: Module, loader: Call) -> Iterator[Sta
             if last_word(call.name) == "to" and not _is_device(document, call):
                 continue
             yield shown(document, f"moved.{last_word(call.name)}", True, call)
+
+
+def _imported(document: Document) -> Iterator[str]:
+    """The packages of a program's imports; empty for those of its own package."""
+    for found in _IMPORTS.finditer(document.text.text):
+        names = found[1] or found[2]
+        yield from (one.strip().partition(" ")[0].partition(".")[0] for one in names.split(","))
 
 
 def _is_wrapper(name: str) -> bool:

@@ -597,10 +597,19 @@ def _hidden(statement: Statement) -> Statement:
 def _data(block: Block, call: Call) -> Fragment:
     """One data set is streamed, another is not: only where all calls agree is it known of the one that is trained on."""
     rows = {"streaming": Row("streaming", "data.is_iterable", "flag")}
-    said = lower_mapping(block, rows, "call", lambda key: None)
+    said = list(lower_mapping(block, rows, "call", lambda key: None))
     if not said and not block.mapping.open:
         said = [_named(block, call, "data.is_iterable", False)]
+    if call.target is not None and _is_read(call.target, block.document.text.text):
+        said = [
+            one._replace(value=Unknown("the program reads the rows one by one")) for one in said if one.value is True
+        ]
     return Fragment("python", block, "call", tuple(said), {}, {})
+
+
+def _is_read(name: str, text: str) -> bool:
+    """Whether a loop goes through the rows, which may then be put into a list: `[row for row in stream]`."""
+    return name.isidentifier() and re.search(rf"\bin[ \t]+(?:\w+\([ \t]*){{0,3}}{name}\b", text) is not None
 
 
 def _tokenizer(block: Block, call: Call) -> Fragment:

@@ -14,6 +14,7 @@ from stablint.frameworks.fragment import last_word
 from stablint.frameworks.programs.adapted import foreign, given
 from stablint.frameworks.programs.runs import reached
 from stablint.frameworks.programs.seen import seen_in
+from stablint.syntax.python.library import LIBRARIES
 from stablint.syntax.tree import Call, Document, Module, Node, Scalar, Sequence, Unknown
 
 # Libraries of which it is known what they make of a model that they are handed, or that make nothing of it.
@@ -22,6 +23,11 @@ _KNOWN = sys.stdlib_module_names | {
     "huggingface_hub", "safetensors", "tokenizers", "torchvision", "PIL", "yaml", "rich", "loguru", "fire", "click", "typer", "omegaconf", "hydra",
     "mlflow", "swanlab", "comet_ml", "neptune", "nltk", "jieba", "requests", "psutil", "IPython", "google", "kaggle_secrets",
 }  # fmt: skip
+KNOWN = _KNOWN | LIBRARIES | {
+    "accelerate", "datasets", "deepspeed", "sentence_transformers", "wandb", "tqdm", "einops", "sentencepiece", "dotenv", "pydantic", "jsonlines",
+    "liger_kernel", "lightning", "pytorch_lightning", "torchmetrics", "seaborn", "absl", "ray", "colorama", "tabulate", "rouge_score", "sacrebleu",
+}  # fmt: skip
+"""Packages that register no class of a model with transformers."""
 # What is called like an object that a training is made of: a parameter, an attribute, a name that is assigned twice.
 _TRAINED = "model|trainer|accelerator|engine"
 
