@@ -410,3 +410,18 @@ def of_flags(block: Block, layer: str, known: frozenset[str]) -> tuple[list[Stat
 def reads(text: str, option: str) -> bool:
     """Whether a program reads an option of its own, as an attribute or by its name."""
     return re.search(rf"\.{re.escape(option)}\b|(?<!-)[\"\']{re.escape(option)}[\"\']", text) is not None
+
+
+_CONVERTED = re.compile(
+    r"""\.add_argument\([^()]{0,80}["']--([\w-]{1,80})["'][^()]{0,200}\btype[ ]?=[ ]?(?!(?:str|int|float|bool|json\.loads|Path|pathlib\.Path)\b)"""
+)
+
+
+def converted(text: str) -> frozenset[str]:
+    """Options of which a function makes what the program gets: `add_argument("--x", type=ast.literal_eval)`."""
+    return frozenset(spelled(one[1]) for one in _CONVERTED.finditer(text)) if "type" in text else frozenset()
+
+
+def is_written_out(raw: object) -> bool:
+    """Whether a word of a command is a dictionary or a list, which a function may read otherwise than JSON does."""
+    return isinstance(raw, str) and raw.lstrip()[:1] in ("{", "[")

@@ -301,11 +301,17 @@ def _takes_apart(text: str, name: str) -> bool:
         text,
     ):
         return True
-    called = {call[1] for call in re.finditer(rf"(?<![.\w])([a-z_]\w{{0,80}})\(\s*{file}", text)} - _PLAIN_CALLS
+    among = (
+        r"(?<![.\w])([a-z_]\w{0,80})\(\s*(?:[^()\n]{0,200},\s*)?(?:\*\*|\w{1,80}\s*=\s*)?"  # what a function is given
+    )
+    called = {call[1] for call in re.finditer(among + file, text)} - _PLAIN_CALLS
     if called and not (called.isdisjoint(_DEFINED.findall(text)) and called.isdisjoint(_of_modules(text))):
         return True
     loads = r"(?:[\w.]+\(\s*){0,3}(?:json|yaml|toml|tomllib|OmegaConf)\.(?:safe_|full_|unsafe_)?loads?\("
-    if re.search(rf"\{{\s*\*\*\s*{loads}[^\n]{{0,80}}{file}", text):
+    if re.search(rf"\{{\s*(?:\*\*|[^{{}}\n]{{1,200}}\bin\s)\s*{loads}[^\n]{{0,80}}{file}", text):
+        return True
+    foreign = _of_modules(text)
+    if any(call[1] in foreign for call in re.finditer(rf"{among}{loads}[^\n]{{0,80}}{file}", text)):
         return True
     direct = re.findall(rf"\b(\w+)[ \t]*=\s*{loads}[^\n]{{0,80}}{file}", text)
     opened = set(re.findall(rf"\bopen\(\s*{file}[^\n]{{0,200}}?\bas\s+(\w+)", text))
@@ -316,6 +322,9 @@ def _takes_apart(text: str, name: str) -> bool:
     loaded = set(direct)
     if not loaded or not loaded.isdisjoint(_ITEMS.findall(text)):
         return bool(loaded)
+    words = "|".join(map(re.escape, sorted(loaded)))
+    if any(call[1] in foreign for call in re.finditer(rf"{among}(?:{words})\b(?!\s*[\[.(])", text)):
+        return True
     return not (loaded - set(_WHOLE.findall(text))).isdisjoint(_PART.findall(text))
 
 

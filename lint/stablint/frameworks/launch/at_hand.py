@@ -49,6 +49,9 @@ class Program(NamedTuple):
     numbers: frozenset[str] = frozenset()  # fields of which a model of pydantic's makes a number, of a text too
     models: frozenset[str] = frozenset()  # its models of pydantic's, which no library's parser fills
     again: frozenset[str] = frozenset()  # options that it sets anew after it was given them
+    converted: frozenset[str] = (
+        frozenset()
+    )  # options of which a function makes what the program gets: `type=ast.literal_eval`
     replaced: frozenset[str] = frozenset()  # keys of its file that it reads nowhere and has values of its own for
     accelerates: bool = False  # its text speaks of accelerate
     plugins: bool = False  # it makes accelerate's plugins itself, which are taken before what the launcher's file says
@@ -254,6 +257,8 @@ class Program(NamedTuple):
         if one.fact.startswith(("keys.", "launch.")) or not isinstance(origin, Explicit) or len(origin.place.path) != 1:
             return one
         name = spelled(origin.place.path[0])
+        if name in self.converted and own.is_written_out(one.raw):
+            return one._replace(value=Unknown(f"the program's parser makes another value of `{name}`"))
         if name not in self.again or name not in self.declared:
             return one
         return one._replace(value=Unknown(f"the program sets `{name}` again before it uses it"))
@@ -317,6 +322,7 @@ def read(documents: Iterable[Document]) -> Program | None:
         models=models,
         words=frozenset() if given is None else _read_words(document.text.text),
         again=_set_again(document.text.text),
+        converted=own.converted(document.text.text),
         accelerates="accelerat" in document.text.text,
         plugins=_PLUGINS.search(document.text.text) is not None,
     )
@@ -493,6 +499,7 @@ def joined(program: Program, other: Program, loop_only: bool) -> Program:
         adapts=program.adapts or other.adapts,
         options=frozenset() if other.parser or other.library else program.options,
         again=program.again | other.again,
+        converted=program.converted | other.converted,
     )
 
 

@@ -14,7 +14,7 @@ from stablint.frameworks.programs.kinds import kind, positional
 from stablint.run.fact import CLOSED, OWN, Explicit, Place, Statement
 from stablint.run.framework import framework
 from stablint.syntax.python.constants import COMPUTED, FROM_FLAGS, defaulted
-from stablint.syntax.tree import Call, Entry, Mapping, Module, Node, Scalar, Sequence, Unknown
+from stablint.syntax.tree import Call, Document, Entry, Mapping, Module, Node, Scalar, Sequence, Unknown
 
 _PARTS = {
     "loader": "loads the model",
@@ -411,7 +411,16 @@ def _of_command(one: Statement, commands: list[Block]) -> Statement:
     if one.origin.place.document.text.text[node.start : node.end] != option[1]:
         return one  # something is worked out from it
     given = [(block, flag) for block in commands for flag in block.mapping.entries if spelled(flag.key) == option[2]]
-    return _of_flag(one, *given[-1]) if given and isinstance(given[-1][1].value, Scalar) else one
+    if not given or not isinstance(given[-1][1].value, Scalar):
+        return one
+    return _as_parsed(_of_flag(one, *given[-1]), option[2], one.origin.place.document)
+
+
+def _as_parsed(one: Statement, option: str, program: Document) -> Statement:
+    """A dictionary or a list that the command writes out, which the program's parser may read by a function of its own."""
+    if not own_keys.is_written_out(one.raw) or option not in own_keys.converted(program.text.text):
+        return one
+    return one._replace(value=Unknown(f"the program's parser makes another value of `{option}`"))
 
 
 def _given(fragment: Fragment, said: frozenset[str], known: bool) -> Fragment:
@@ -445,7 +454,7 @@ def _launched(fragment: Fragment, commands: list[Block], said: frozenset[str], k
         if answer is not None:
             statements.append(_of_flag(one, *given[-1])._replace(value=answer, raw=answer))
         elif given and len(names) == 1 and isinstance(given[-1][1].value, Scalar):
-            statements.append(_of_flag(one, *given[-1]))
+            statements.append(_as_parsed(_of_flag(one, *given[-1]), names[0], one.origin.place.document))
         elif given or any(block.mapping.open for block in commands):
             origin = one.origin._replace(layer="call") if COMPUTED in names else one.origin
             statements.append(one._replace(value=Unknown("set by the command that starts the program"), origin=origin))
