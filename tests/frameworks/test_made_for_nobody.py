@@ -58,7 +58,7 @@ def test_a_plugin_counts_where_accelerate_gets_it(name: str, tmp_path: Path) -> 
     assert {one.severity for one in found if one.hazard.code == "D514"} == severities
 
 
-ADAPTER = "from peft import LoraConfig, get_peft_model\n\nconfig = LoraConfig(target_modules='q_proj')\n"
+ADAPTER = "from peft import LoraConfig, get_peft_model\n\nconfig = LoraConfig(r=0, target_modules=['q_proj'])\n"
 
 
 @pytest.mark.parametrize(
@@ -75,4 +75,4 @@ def test_an_adapter_s_configuration_that_is_only_shown_adapts_nothing(
     lines: str, severities: set[str], tmp_path: Path
 ) -> None:
     found = inspected(tmp_path, {"train.py": ADAPTER + lines, "requirements.txt": "peft==0.21.2\n"}).findings
-    assert {one.severity for one in found if one.hazard.code == "A131"} == severities
+    assert {one.severity for one in found if one.hazard.code == "A107"} == severities

@@ -10,11 +10,10 @@ from stablint.engine.examples import look
 from stablint.models.nature import describe, guessed
 
 RUN = """\
-model_name_or_path: {name}
-output_dir: out
-learning_rate: 1.0e-5
-use_peft: true
-lora_target_modules: [W_pack]
+from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+
+model = AutoModelForCausalLM.from_pretrained("{name}", attn_implementation="sdpa")
+Trainer(model=model, args=TrainingArguments(output_dir="out"), train_dataset=rows).train()
 """
 
 
@@ -53,9 +52,10 @@ def test_a_published_name_and_a_line_with_its_size_are_none(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name, severity", [("Qwen/Qwen3-8B", "error"), ("me/my-qwen3", "warning"), ("me/qwen3-like-ours", "warning")]
+    "name, severity",
+    [("google/gemma-2-9b-it", "error"), ("me/my-gemma-2", "warning"), ("me/gemma-2-like-ours", "warning")],
 )
 def test_what_is_concluded_from_a_guess_is_a_warning_at_most(name: str, severity: str | None, tmp_path: Path) -> None:
-    told = {"with": ["transformers==5.23.0", "trl==1.16.0", "peft==0.21.2"], "dialect": "trl"}
-    found = look({"train.yaml": RUN.format(name=name)}, str(tmp_path), told)
-    assert {d.severity for d in found if d.code == "A101"} == ({severity} if severity else set())
+    told = {"with": ["transformers==5.23.0", "trl==1.16.0", "peft==0.21.2"]}
+    found = look({"train.py": RUN.format(name=name)}, str(tmp_path), told)
+    assert {d.severity for d in found if d.code == "K111"} == ({severity} if severity else set())

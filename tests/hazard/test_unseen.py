@@ -57,7 +57,7 @@ dataset_name: a/b
 output_dir: o
 bf16: true
 use_peft: false
-num_generations: 7
+num_generations: 1
 max_completion_length: 64
 eval_strategy: steps
 per_device_eval_batch_size: 64
@@ -93,4 +93,4 @@ def test_what_trl_refuses_is_an_error_where_the_program_gives_it_to_trl(
 ) -> None:
     found = inspected(tmp_path, {"t.yaml": RECIPE, "run.sh": LAUNCH, "requirements.txt": "trl==1.16.0\n", **program})
     told_of = {one.hazard.code for one in found.findings if one.severity == "error"}
-    assert ("R106" in told_of) is refused
+    assert ("R101" in told_of) is refused
