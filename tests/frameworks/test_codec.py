@@ -85,6 +85,9 @@ READS: list[tuple[str, Any, Any]] = [
     ("unformatted", [{"type": {"field_prompt": "q", "field_chosen": "chosen"}}, "c", {"type": "a"}], ["q"]),
     ("unformatted", [{"type": {"field_prompt": "q", "prompt_format": "{prompt}"}}], []),
     ("unformatted", "alpaca", "alpaca"),
+    ("said-twice", [{"message_field_role": "from", "message_property_mappings": {"role": "speaker"}}, "c"], ["message_field_role"]),
+    ("said-twice", [{"message_field_role": "from", "message_property_mappings": {"role": "from", "content": "v"}}, {"type": "a"}], []),
+    ("said-twice", "alpaca", "alpaca"),
     ("unloaded", [{"path": "/d/a.json"}, {"path": "org/a"}, "c", {"path": "d/a.jsonl", "ds_type": "json", "data_files": ["d/a.jsonl"]}], ["/d/a.json"]),
     ("unloaded", [{"path": "d", "ds_type": "json"}, {"path": "e", "ds_type": "json", "data_files": "e/a.jsonl"}], ["d", "e"]),
     ("unloaded", "alpaca", "alpaca"),
@@ -193,6 +196,7 @@ WRITES: list[tuple[str, Any, Any, Any]] = [
 UNSAYABLE: list[tuple[str, Any, Any]] = [
     ("targets", "all-linear", ["q_proj"]), ("is-4", False, 4), ("is-8", False, 8), ("offload", "nvme", True), ("flash", "sdpa", True),
     ("inverse", None, True), ("attention", "flex", "fa2"), ("four-bits", 8, True), ("types", ["alpaca"], ["sharegpt"]), ("unformatted", ["q"], []),
+    ("said-twice", ["message_field_role"], []),
     ("unloaded", ["q"], []),
     ("swift-dtype", "float64", "fp16"), ("first", 0.8, "0.9,0.95"), ("second", 0.8, [0.9]), ("is-4", 1, 4),
 ]  # fmt: skip

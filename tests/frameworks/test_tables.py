@@ -117,6 +117,10 @@ MEANINGS = {
     "swift-dtype": [("bf16", "bfloat16"), ("fp16", "float16"), ("fp32", "float32")],
     "prefix": [(128, "PREFIX_ENCODER"), (64, "PREFIX_ENCODER")],
     "types": [([{"type": "alpaca"}], ["alpaca"]), ([{"type": "a"}, {"path": "b"}], ["a"])],
+    "said-twice": [
+        ([{"message_field_role": "a", "message_property_mappings": {"role": "b"}}], ["message_field_role"]),
+        ([{"type": "a"}], []),
+    ],
     "unformatted": [([{"type": {"field_prompt": "q"}}], ["q"]), ([{"type": "a"}], [])],
     "unloaded": [([{"path": "a.json"}], ["a.json"]), ([{"path": "a/b"}], [])],
 } | {

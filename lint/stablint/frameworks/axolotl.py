@@ -72,6 +72,7 @@ ROWS: dict[str, Row | tuple[Row, ...]] = {
         Row("datasets", "data.dataset"),
         Row("datasets", "data.dataset_types", "types"),
         Row("datasets", "data.fields_without_format", "unformatted"),
+        Row("datasets", "data.fields_said_twice", "said-twice"),
         Row("datasets", "data.sets_unloaded", "unloaded"),
     ),
 }

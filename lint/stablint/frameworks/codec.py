@@ -181,6 +181,20 @@ def read_unformatted(raw: Any) -> Any:
     ]
 
 
+def read_said_twice(raw: Any) -> Any:
+    """The columns of messages that axolotl's old keys and its mapping of properties name differently."""
+    if not isinstance(raw, list):
+        return raw
+    return [
+        f"message_field_{name}"
+        for item in raw
+        if isinstance(item, dict) and isinstance(item.get("message_property_mappings"), dict)
+        for name in ("role", "content")
+        if f"message_field_{name}" in item
+        and item["message_property_mappings"].get(name, item[f"message_field_{name}"]) != item[f"message_field_{name}"]
+    ]
+
+
 _ROWS_IN_A_FILE = Pattern(r"(?i)\.(?:jsonl?|parquet|arrow|csv|txt)$")
 
 
@@ -270,7 +284,7 @@ CODECS: dict[str, Read] = {
     "offload": read_offload, "flash": read_flash, "first": read_first, "second": read_second,
     "four-bits": read_four_bits, "flash-word": read_flash_word, "swift-dtype": read_swift_dtype, "swift-init": read_swift_init,
     "attention": read_attention, "inverse": read_inverse, "types": read_types, "prefix": read_prefix,
-    "unformatted": read_unformatted, "unloaded": read_unloaded,
+    "unformatted": read_unformatted, "unloaded": read_unloaded, "said-twice": read_said_twice,
 }  # fmt: skip
 
 
@@ -327,6 +341,7 @@ WRITERS: dict[str, Write] = {
     "prefix": lambda value, old: _no_pair("its length is a choice of its own"),
     "unformatted": lambda value, old: _no_pair("it is part of each data set"),
     "unloaded": lambda value, old: _no_pair("it is part of each data set"),
+    "said-twice": lambda value, old: _no_pair("it is part of each data set"),
     "four-bits": _only((4, True), (None, False)),
     "flash-word": lambda value, old: "flash_attn" if value == "flash_attention_2" else value,
     "swift-dtype": _only(("bfloat16", "bf16"), ("float16", "fp16"), ("float32", "fp32")),

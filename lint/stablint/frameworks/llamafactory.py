@@ -108,6 +108,9 @@ _OWN = (
     ("interleave_probs", "data.interleave_probs", "plain"),
     ("mix_strategy", "data.mix_strategy", "plain"),
     ("infer_backend", "training.infer_backend", "text"),
+    ("tensor_model_parallel_size", "launch.megatron.tensor_model_parallel_size", "plain"),
+    ("pipeline_model_parallel_size", "launch.megatron.pipeline_model_parallel_size", "plain"),
+    ("expert_model_parallel_size", "launch.megatron.expert_model_parallel_size", "plain"),
 )  # fmt: skip
 _BITS = (Row("quantization_bit", "quantization.bits"), Row("quantization_bit", "quantization.load_in_4bit", "is-4"),
          Row("quantization_bit", "quantization.load_in_8bit", "is-8"))  # fmt: skip

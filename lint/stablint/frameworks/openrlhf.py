@@ -65,6 +65,7 @@ _DOTTED = (
     ("rollout.temperature", "training.temperature", "plain"),
     ("algo.kl.init_coef", "training.kl_coef", "plain"),
     ("algo.advantage.estimator", "training.advantage_estimator", "plain"),
+    ("algo.advantage.is_correction_threshold", "training.is_correction_threshold", "plain"),
     ("actor.num_nodes", "launch.nodes", "plain"),
     ("actor.num_gpus_per_node", "launch.processes_per_node", "plain"),
     ("vllm.num_engines", "training.vllm_num_engines", "plain"),
@@ -81,6 +82,7 @@ _CHECKED = (
     ("dynamic_filtering", "algo.dynamic_filtering_enable", "flag"), ("ring_attn_size", "ds.ring_attn_size", "plain"),
     ("multiturn", "data.multiturn", "flag"), ("apply_chat_template", "data.apply_chat_template", "flag"),
     ("max_images_per_prompt", "data.max_images_per_prompt", "plain"), ("rollout_batch_size", "rollout.batch_size", "plain"),
+    ("micro_rollout_batch_size", "rollout.micro_batch_size", "plain"),
     ("vllm_generate_batch_size", "rollout.vllm_generate_batch_size", "plain"), ("use_kl_loss", "algo.kl.use_loss", "flag"),
     ("kl_estimator", "algo.kl.estimator", "plain"), ("kl_unbiased_gradient", "algo.kl.unbiased_gradient", "flag"),
 )  # fmt: skip

@@ -119,6 +119,7 @@ RULES: dict[str, Rule] = {
     "derived.rl_mini_batch_per_card": _later("rl", "mini_batch_per_card"),
     "derived.rl_critic_batch_per_card": _later("rl", "critic_batch_per_card"),
     "derived.rl_vllm_cards": _later("rl", "vllm_cards"),
+    "derived.rl_spare_batches": _later("rl", "spare_batches"),
     "derived.rl_length": _later("rl", "length"),
     "target.gpu.total_memory_gib": _later("memory", "total_memory_gib"),
 }

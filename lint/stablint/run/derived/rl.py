@@ -54,6 +54,23 @@ def vllm_cards(w: World) -> Answer:
     return _product(w, "training.vllm_num_engines", "training.vllm_tensor_parallel_size")
 
 
+def spare_batches(w: World) -> Answer:
+    """Micro batches of a rollout less groups of the actor's processes (openrlhf 0.11.2 cli/train_ppo_ray.py:757): below 0 some have none."""
+    counts = (
+        "training.num_generations",
+        "training.rollout_batch_size",
+        "training.micro_rollout_batch_size",
+        "derived.world_size",
+    )
+    shared = ("training.ring_attn_size", "deepspeed.tensor_parallel.autotp_size")
+    each, prompts, micro, actors = (w.value(name) for name in counts)
+    ring, tensor = (w.value(name) for name in shared)
+    if all(_is_count(one) for one in (each, prompts, micro, actors)) and not isinstance(ring, Unknown):
+        groups = actors // (ring if _is_count(ring) else 1) // (tensor if _is_count(tensor) else 1)
+        return Answer(each * prompts // micro - groups, (*counts, *shared))
+    return Answer(Unknown("not all of it is known"), counts)
+
+
 def length(w: World) -> Answer:
     """Tokens of the longest prompt with the longest completion."""
     names = ("trainer.data.max_prompt_length", "trainer.data.max_response_length")
