@@ -46,3 +46,54 @@ def test_one_that_names_both_changes_both(tmp_path: Path) -> None:
     both = OWN_FUNCTION.format("other/") + 'start(filled("mine/train.yaml"))\n'
     found = inspected(tmp_path, {"mine/train.yaml": CONFIG, "other/train.yaml": CONFIG, "start.py": both})
     assert [one.severity for one in found.report.diagnostics if one.code == "T103"] == ["warning", "warning"]
+
+
+DEEPSPEED = """{
+  "train_micro_batch_size_per_gpu": "auto", "gradient_accumulation_steps": "auto", "bf16": {"enabled": "auto"},
+  "optimizer": {"type": "AdamW", "params": {"lr": 5e-5}}, "zero_optimization": {"stage": 2}
+}
+"""
+TRAINS = """from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+from transformers.integrations.deepspeed import HfTrainerDeepSpeedConfig
+
+args = TrainingArguments(output_dir="out", learning_rate=2e-5, bf16=True, deepspeed="ds.json")
+%s
+model = AutoModelForCausalLM.from_pretrained("Qwen/Qwen3-0.6B")
+Trainer(model=model, args=args, train_dataset=rows).train()
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "severity"),
+    [
+        ("print(args.hf_deepspeed_config.is_zero3())", "error"),
+        ("args.hf_deepspeed_config.config['optimizer']['params']['lr'] = 2e-5", "warning"),
+        ("args.hf_deepspeed_config.mismatches = []", "warning"),
+        ("fill(args.hf_deepspeed_config)", "warning"),
+        ("HfTrainerDeepSpeedConfig.fill_match = mine", "warning"),
+    ],
+)  # fmt: skip
+def test_what_transformers_has_read_of_the_file_is_changed(line: str, severity: str, tmp_path: Path) -> None:
+    found = inspected(tmp_path, {"ds.json": DEEPSPEED, "train.py": TRAINS % line}).report.diagnostics
+    assert [one.severity for one in found if one.code == "D104"] == [severity]
+
+
+LAUNCHED = """compute_environment: LOCAL_MACHINE
+distributed_type: FSDP
+num_machines: 1
+num_processes: 2
+fsdp_config:
+  fsdp_version: 2
+  fsdp_state_dict_type: LOCAL_STATE_DICT
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "severity"),
+    [("", "error"), ('os.environ["WANDB_PROJECT"] = "x"', "error"), ('os.environ["FSDP_VERSION"] = "1"', "warning")],
+)  # fmt: skip
+def test_a_program_sets_anew_what_the_launcher_hands_on(line: str, severity: str, tmp_path: Path) -> None:
+    program = f"import os\n\n{line}\n" + TRAINS.replace(', deepspeed="ds.json"', "") % ""
+    files = {"a.yaml": LAUNCHED, "train.py": program, "run.sh": "accelerate launch --config_file a.yaml train.py\n"}
+    found = inspected(tmp_path, files, releases=["accelerate==1.15.0"]).report.diagnostics
+    assert [one.severity for one in found if one.code == "D161"] == [severity]

@@ -347,6 +347,12 @@ def _of_modules(text: str) -> frozenset[str]:
     return frozenset(word for words in _IMPORTED.findall(text) for word in _WORD.findall(words))
 
 
+# What transformers has read of DeepSpeed's file, where a program changes it, hands it to a function, or replaces what compares it.
+_CHANGES_READ = Pattern(
+    r"\bhf_(?:deepspeed|ds)_config(?:\.(?:config|mismatches)\b|\s*=(?!=)|\s*[,)])|\bHf(?:Trainer)?DeepSpeedConfig\.\w+\s*=(?!=)"
+)
+
+
 def _editors(root: str, files: Files) -> Iterable[tuple[str, bool]]:
     """The programs that load a configuration and change it, and whether what they change is called like settings."""
     for path in programs_of(root, files):
@@ -354,9 +360,13 @@ def _editors(root: str, files: Files) -> Iterable[tuple[str, bool]]:
         if path.endswith(".ipynb"):
             raw = raw.replace(b'\\"', b'"').replace(b"\\n", b"\n")
         parses = _PARSES_FILE.search(raw) is not None
-        if not (parses or LOADS.search(raw)):
+        changes = b"hf_d" in raw or b"DeepSpeedConfig." in raw
+        if not (parses or changes or LOADS.search(raw)):
             continue
         text = raw.decode("utf-8", "replace")
+        if changes and _CHANGES_READ.search(text):
+            yield text, True
+            continue
         called, loaded, attributes = _names_of_settings(text, parses)
         if _edits(text, called, attributes):
             yield text, True

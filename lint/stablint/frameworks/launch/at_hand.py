@@ -333,6 +333,8 @@ _WITHOUT_ACCELERATE = frozenset({"deepspeed", "torch", "jax", "lightning"})
 _PLUGINS = re.compile(
     r"\b(?:FullyShardedDataParallelPlugin|DeepSpeedPlugin|MegatronLMPlugin|ParallelismConfig)\("
     r"|\b(?:fsdp_plugin|deepspeed_plugins?|megatron_lm_plugin|parallelism_config)[ \t]*=(?!=)"
+    # what the launcher hands on are variables, which the program may set anew before a plugin reads them
+    r"|\benviron(?:\[|\.(?:pop|setdefault|update)\(\{?)[ \t]*[\"'](?:FSDP|ACCELERATE|PARALLELISM_CONFIG)_"
 )
 
 

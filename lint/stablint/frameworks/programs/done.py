@@ -39,7 +39,10 @@ _TELLS_PAD = re.compile(r"config\.pad_token_id|pad_token_id\s*=|[\"']pad_token_i
 
 # What the program does to a model that is there: `launch.done.<name>` of its loader.
 _TO_MODEL = {
-    "attention_set": re.compile(r"\._attn_implementation\w* ?=[^=]|\bset_attn_implementation\("),
+    "attention_set": re.compile(
+        r"\._attn_implementation\w* ?=[^=]|\bset_attn_implementation\(|\bAttentionInterface\.register\(|\bALL_ATTENTION_FUNCTIONS\b"
+        r"|\._supports_(?:sdpa|flash|flex)\w* ?=[^=]"
+    ),
     "adapter_claimed": re.compile(r"\._hf_peft_config_loaded ?=[^=]|\.is_quantized ?=[^=]"),
     "weights_gathered": re.compile(r"\bGatheredParameters\("),
     "model_before_arguments": re.compile(r"\bunset_hf_deepspeed_config\("),

@@ -29,7 +29,9 @@ _SPACE = re.compile(r"[ \t\n\r]*")
 _COMMENT = re.compile(r"//[^\n\r]*|#[^\n\r]*|/\*.*?\*/", re.DOTALL)
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?(?![\w.])")
 # What a script fills in before anybody reads the file.
-_PLACEHOLDER = re.compile(r"[A-Z][A-Z0-9]*_[A-Z0-9_]*\Z|[$@%<]")
+_PLACEHOLDER = re.compile(
+    r"(?!(?:TRUE|FALSE|NULL|NONE|NAN|INF|INFINITY)\Z)[A-Z][A-Z0-9]*(?:_[A-Z0-9_]*|[A-Z0-9]{2,})\Z|__\w+__\Z|[$@%<]"
+)
 _WORD = re.compile(r"-?[^\W\d]\w*|[^\s,\]}]+")
 _CONSTANTS = {"true": True, "false": False, "null": None}
 _NOT_FINITE = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}

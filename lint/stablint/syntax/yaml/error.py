@@ -11,6 +11,8 @@ from stablint.syntax.tree import Problem
 from stablint.syntax.yaml.pure import in_libyaml_s_words
 
 _CONTROL = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+# What a script fills in before anybody reads the file.
+_HOLE = re.compile(r"([@%]{1,2})[A-Za-z_][\w.-]*\1(?=[\s,\]}]|\Z)")
 _IN_OUR_WORDS = {
     "mapping values are not allowed in this context": "a second `: ` where a value stands: quote the value, or check the indentation",
     "did not find expected key": "no key where one belongs: the indentation does not fit the lines above",
@@ -47,4 +49,7 @@ def syntax_error(source: str, error: YAMLError) -> Problem:
     mark = opened or error.problem_mark or error.context_mark
     at = min(mark.index, len(source)) if mark else 0
     end = min(at + 1, len(source))
+    hole = _HOLE.match(source, at)
+    if hole is not None:
+        return Problem("json-template", f"`{hole.group()}` is to be filled in: a template", at, hole.end())
     return Problem(*TOO_DEEP, at, end) if is_nesting(error) else Problem("syntax-error", message, at, end)
