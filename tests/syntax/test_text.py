@@ -57,6 +57,8 @@ RUN = [
     ("train.py", b"# -*- coding: gbk -*-\n# " + WORDS.encode("gbk"), "gbk"),
     ("train.py", b"#!/usr/bin/python\n# vim: set fileencoding=latin-1 :\nx = '\xe9'\n", "latin-1"),
     ("train", b"#!/usr/bin/env python3\n# coding=cp1252\nx = '\xe9'\n", "cp1252"),
+    ("run.sh", b"python train.py\nexit 0\n\x00\xff", "latin-1"),  # an archive behind the script
+    ("run.sh", b"python train.py\nexit 0\n\x00", "utf-8"),
 ]
 
 
@@ -77,6 +79,8 @@ STOPS = [
     ("train.py", b"# coding: utf-8\n# " + WORDS.encode("gbk")),
     ("train.py", b"# coding: hex\n# " + WORDS.encode("gbk")),  # no encoding of texts
     ("run.sh", b"\x7fELF\x00\xff"),
+    ("run.sh", b"python train.py\n\x00\xff"),
+    ("train.py", b"exit()\n\x00\xff"),
 ]
 
 

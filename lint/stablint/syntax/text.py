@@ -79,13 +79,14 @@ def decode(data: bytes, path: str, name: str) -> Text | Unreadable:
         where = f"byte {len(mark) + error.start} is not {'UTF-16' if mark and encoding != 'utf-8' else 'UTF-8'}"
         return _unreadable(path, name, before, "unreadable-file", where)
     nul = text.find("\0")
-    if nul >= 0:
+    if nul >= 0 and not (encoding == "utf-8" and _runs_in(body, name)):
         return _unreadable(path, name, text[:nul], "unreadable-file", "a NUL character: this is no text file")
     return Text(path, name, text, encoding, bool(mark))
 
 
 _SHELLS = (".sh", ".bash", ".zsh", ".slurm", ".sbatch")
 _SHELL = rb"#![^\n]*\b(?:ba|da|k|z)?sh\b"
+_ENDS = re.compile(rb"^(?:exit|exec)\b[^\n]*$", re.MULTILINE)
 _PYTHON = rb"#![^\n]*\bpython"
 # PEP 263: in a comment of the first or second line.
 _COOKIE = rb"(?:[ \t\f]*(?:#[^\n]*)?\n)?[ \t\f]*#[^\n]*?coding[:=][ \t]*([-\w.]+)"
@@ -93,9 +94,11 @@ _COOKIE = rb"(?:[ \t\f]*(?:#[^\n]*)?\n)?[ \t\f]*#[^\n]*?coding[:=][ \t]*([-\w.]+
 
 def _runs_in(data: bytes, name: str) -> str:
     """The encoding in which a program that is no UTF-8 runs all the same; empty where there is none. To a shell a byte is a byte."""
-    if b"\0" in data:
-        return ""
-    if name.endswith(_SHELLS) or re.match(_SHELL, data):
+    shell = name.endswith(_SHELLS) or re.match(_SHELL, data) is not None
+    nul = data.find(b"\0")
+    if nul >= 0:  # an archive may lie behind the end of a script
+        return "latin-1" if shell and _ENDS.search(data, 0, nul) else ""
+    if shell:
         return "latin-1"
     found = re.match(_COOKIE, data) if name.endswith(".py") or re.match(_PYTHON, data) else None
     if found is None:
