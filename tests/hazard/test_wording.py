@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from stablint.hazard.wording import fill, value_text
+from stablint.hazard.wording import fill, quotes_nothing, value_text
 from stablint.run.fact import ABSENT, Secret
 from stablint.syntax.tree import Unknown
 from tests.runs import world
@@ -47,3 +47,17 @@ def test_a_fact_as_its_file_spells_it(template: str, text: str, tmp_path: Path) 
 def test_a_flag_has_its_own_name(tmp_path: Path) -> None:
     files = {"run.sh": "torchrun train.py --output_dir out --learning-rate 3e-5\n"}
     assert fill("{training.learning_rate}", world(tmp_path, files)).endswith("learning-rate: 3e-05")
+
+
+@pytest.mark.parametrize(
+    ("template", "nothing"),
+    [
+        ("{training.learning_rate} is high", False),
+        ("{training.num_train_epochs:value} epochs", False),  # a default is a value
+        ("`{fsdp.fsdp_version}` is old", True),
+        ("`{fsdp.fsdp_version:value}`", True),
+        ("nothing is quoted", False),
+    ],
+)
+def test_what_nobody_says_is_quoted_by_no_sentence(template: str, nothing: bool, tmp_path: Path) -> None:
+    assert quotes_nothing(template, world(tmp_path, {"train.yaml": RECIPE})) is nothing

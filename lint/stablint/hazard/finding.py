@@ -61,6 +61,8 @@ def finding(
         severity = min(severity, "warning", key=_RANK.__getitem__)
     if severity == "info" and not hazard.guesses and _is_idle(hazard, unseen, partly):
         return None
+    if wording.quotes_nothing(hazard.message, world):
+        return None
     fact, place, absent = _place(hazard, world, names, item)
     remedies = _remedies(hazard, world)
     shown = _leaf_facts(

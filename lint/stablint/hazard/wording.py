@@ -17,6 +17,14 @@ def fill(template: str, world: Facts) -> str:
     return _FIELD.sub(lambda found: _word(found[1], found[2], world), template)
 
 
+def quotes_nothing(template: str, world: Facts) -> bool:
+    """Whether the sentence would quote a setting that nobody says: `is-not` holds of it as well, and "`x: absent`" is no fault of any file."""
+    return any(
+        form in ("", "value") and not name.startswith("item") and world.fact(name).value is ABSENT
+        for name, form in _FIELD.findall(template)
+    )
+
+
 def _word(name: str, form: str | None, world: Facts) -> str:
     if form == "value":
         fact = world.fact(name)

@@ -300,7 +300,10 @@ def read(documents: Iterable[Document]) -> Program | None:
     models = frozenset(call.target for call, _ in kinds if call.target is not None and _is_pydantic(call))
     found = loop.of(module, document.text.text)
     filled = [call for call, _ in kinds if call.parsed and call.name != "argparse.options"]
-    given = _given([call for call, kind in kinds if kind == "arguments"], module) if found and found[1] else None
+    made = [call for call, kind in kinds if kind == "arguments"]
+    steps = bool(found and found[1])
+    # whoever is handed the arguments alone never sees an option
+    given = _given(made, module, not steps) if steps or (made and _keeps_its_options(document.text.text)) else None
     return Program(
         document,
         declared,
@@ -407,6 +410,21 @@ def _fills_in(text: str, found: re.Match[str]) -> bool:
 _ABOVE = 4000  # characters in which the branches of a line are looked for
 
 
+_PARSED = re.compile(r"^[ \t]*(\w+)(?:,[ \t]*\w+)?[ \t]*=[ \t]*[\w.]+\.parse_(?:known_)?args\(", re.MULTILINE)
+_OF_THIS_FILE = re.compile(r"^[ \t]*(?:async[ \t]+)?def[ \t]+(\w+)", re.MULTILINE)
+_LOOKS_AT_THEM = frozenset({"print", "vars", "str", "repr", "len", "info", "debug", "warning", "pprint", "Namespace"})
+
+
+def _keeps_its_options(text: str) -> bool:
+    """Whether what its own parser gives is handed to no other file: no call but of functions of this one takes the whole of it."""
+    names = set(_PARSED.findall(text))
+    if not names:
+        return False
+    own = set(_OF_THIS_FILE.findall(text)) | _LOOKS_AT_THEM
+    whole = re.compile(rf"([\w.]+)\([^()\n]{{0,200}}?(?<![\w.])(?:{'|'.join(sorted(names))})[ \t]*[,)]")
+    return all(last_word(found[1]) in own for found in whole.finditer(text))
+
+
 _READ = re.compile(r"""\.([A-Za-z_]\w*)|[\[(]\s*["']([A-Za-z_]\w*)["']""")
 
 
@@ -414,10 +432,16 @@ def _read_words(text: str) -> frozenset[str]:
     return frozenset(one or other for one, other in _READ.findall(text))
 
 
-def _given(calls: list[Call], module: Module) -> frozenset[str] | None:
-    """The names that all calls of a library's arguments together give them; None where something may give more."""
+def _given(calls: list[Call], module: Module, handed_on: bool = False) -> frozenset[str] | None:
+    """The names that all calls of a library's arguments together give them; None where something may give more. `handed_on`: what sets others
+    later has none of the program's options."""
     if not calls or any(
-        call.parsed or call.arguments.open or call.own or call.local or "*" in call.late or len(call.positional) > 1
+        call.parsed
+        or call.arguments.open
+        or call.own
+        or call.local
+        or ("*" in call.late and not handed_on)
+        or len(call.positional) > 1
         for call in calls
     ):
         return None
