@@ -13,12 +13,15 @@ _PATTERN = frozenset("*?[\\")
 
 
 class Test:
-    """`result` is None where it is not known. `empty` is the variable that is asked whether it is empty, `filled` whether it is not."""
+    """`result` is None where it is not known, `likely` what it is then unless the caller says otherwise: `[[ "${SMOKE:-0}" == "1" ]]`. `empty` is the
+    variable that is asked whether it is empty, `filled` whether it is not."""
 
-    __slots__ = ("empty", "filled", "result")
+    __slots__ = ("empty", "filled", "likely", "result")
 
-    def __init__(self, result: bool | None = None, empty: str = "", filled: str = "") -> None:
-        self.result, self.empty, self.filled = result, empty, filled
+    def __init__(
+        self, result: bool | None = None, empty: str = "", filled: str = "", likely: bool | None = None
+    ) -> None:
+        self.result, self.empty, self.filled, self.likely = result, empty, filled, likely
 
 
 def examine(words: tuple[Word | Array, ...], state: State) -> Test | None:
@@ -36,7 +39,8 @@ def examine(words: tuple[Word | Array, ...], state: State) -> Test | None:
     negated = bool(inner) and inner[0].plain() == "!"
     found = _examine(inner[negated:], state)
     if negated:
-        return Test(None if found.result is None else not found.result, found.filled, found.empty)
+        likely = None if found.likely is None else not found.likely
+        return Test(None if found.result is None else not found.result, found.filled, found.empty, likely)
     return found
 
 
@@ -59,8 +63,11 @@ def _compared(left: Word, right: Word, equal: bool, state: State) -> Test:
     asked = _asked(left, state)
     if asked and other == "":
         return Test(None, asked, "") if equal else Test(None, "", asked)
-    if one is None or other is None or (_PATTERN & set(other) and not any(piece.quoted for piece in right.pieces)):
+    if other is None or (_PATTERN & set(other) and not any(piece.quoted for piece in right.pieces)):
         return Test()
+    if one is None:
+        usual = _text(left, state, True)
+        return Test(likely=None if usual is None else (usual == other) == equal)
     return Test((one == other) == equal)
 
 
@@ -88,12 +95,12 @@ def _asked(word: Word, state: State) -> str:
     return piece.text if from_caller(state.held.get(piece.text)) else ""
 
 
-def _text(word: Word, state: State) -> str | None:
-    """The known text of a word; a value that the caller may replace is not known."""
+def _text(word: Word, state: State, usual: bool = False) -> str | None:
+    """The known text of a word; a value that the caller may replace is not known, but for the `usual` one."""
     if not word.pieces:
         return None
     held = state.define(word, word.start)
     chunks = getattr(held, "chunks", None)
-    if chunks is None or unknown_in(chunks) is not None or any(chunk.presumed for chunk in chunks):
+    if chunks is None or unknown_in(chunks) is not None or (not usual and any(chunk.presumed for chunk in chunks)):
         return None
-    return None if getattr(held, "presumed", False) else text_of(held)
+    return None if getattr(held, "presumed", False) and not usual else text_of(held)

@@ -173,6 +173,7 @@ class Runner:
         test = self.tests[0] if len(self.tests) == 1 else None
         if test is not None and block.word == "if":
             block.taken = False if block.settled else test.result
+            block.likely = False if block.chosen else test.likely
             block.defaulted = test.empty
             block.filled = test.filled
 

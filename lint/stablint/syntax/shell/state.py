@@ -23,6 +23,9 @@ class Block:
         self.defaulted = ""  # the arm's condition is that this variable is empty
         self.filled = ""  # or that it is not, so that the next arm's is
         self.dead = False  # the arm ends the script
+        self.likely: bool | None = None  # what the condition of the open arm is, unless the caller says otherwise
+        self.chosen = False  # an arm before is taken then
+        self.unlikely: list[dict[str, Held | None]] = []  # the ends of arms that are not
 
 
 class State(Variables):
@@ -49,6 +52,7 @@ class State(Variables):
         self._end_arm(block)
         block.complete = block.complete or final
         block.taken = None if not block.settled else False
+        block.likely = False if block.chosen else None
         block.defaulted, block.filled = block.filled if final else "", ""
 
     def leave(self) -> None:
@@ -67,9 +71,14 @@ class State(Variables):
             arms = [{}]  # all of them end the script
         for name, start in block.start.items():
             ends = [arm.get(name, start) for arm in arms]
+            others = [arm.get(name, start) for arm in block.unlikely]
             if not block.complete:
-                ends.append(start)
-            self.hold(name, _meet(name, block, ends))
+                (others if block.chosen else ends).append(start)
+            met = _meet(name, block, [*ends, *others])
+            if others and ends and isinstance(met, Unknown):
+                usual = _meet(name, block, ends)
+                met = usual._replace(presumed=True) if isinstance(usual, Definition) else met
+            self.hold(name, met)
 
     def _end_arm(self, block: Block) -> None:
         if block.taken is not False:
@@ -79,11 +88,12 @@ class State(Variables):
                 if from_caller(block.before[block.defaulted]) and isinstance(held, Definition):
                     end[block.defaulted] = held._replace(presumed=True)
             if not block.dead or block.kind != "branch":
-                block.arms.append(end)
+                (block.unlikely if block.likely is False else block.arms).append(end)
             for name, held in block.before.items():
                 block.start.setdefault(name, held)
         if block.taken:
             block.settled = block.complete = True
+        block.chosen = block.chosen or block.likely is True
         block.dead = False
         self._restore(block)
 
