@@ -618,7 +618,12 @@ OPTION = 'parser.add_argument("--{}", action="store_true")\nargs = parser.parse_
         ),
         ("", "from adapting_model import tune\nclass Rows(list): pass\n", "", "unknown"),
         (FROZEN.format("ref_model"), "class Rows(list): pass\n", "", "full (presumed)"),
-        (FROZEN.format("model.embeddings"), "class Rows(list): pass\n", "", "unknown"),
+        (
+            FROZEN.format("model.embeddings"),
+            "class Rows(list): pass\n",
+            "",
+            "no adapter; some of the weights may be frozen",
+        ),
         (OPTION.replace("{}", "use_lora"), "class Rows(list): pass\n", "", "full (presumed)"),
         (OPTION.replace("{}", "use_lora"), "class Rows(list): pass\n", " --use_lora", "lora (presumed)"),
         (OPTION.replace("{}", "use_qlora"), "class Rows(list): pass\n", " --use_qlora", "qlora (presumed)"),
@@ -819,3 +824,187 @@ def test_the_section_that_is_called_as_the_program_is(name: str, rate: str, tmp_
     files = {name: BY_SECTION, "configs/all.yaml": SECTIONS, "run.sh": f"python {name} --config configs/all.yaml\n"}
     (run,) = shown(tmp_path, "run.sh", files)
     assert in_words(effective(run))["learning rate"].startswith(rate)
+
+
+TORCH_LOOP = """import torch
+from torch.utils.data import DataLoader
+
+model = make()
+batches = DataLoader(rows, batch_size=8)
+optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
+for epoch in range(3):
+    for batch in batches:
+        loss = model(**batch).loss
+        loss.backward()
+        optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "precision"),
+    [(TORCH_LOOP, "float32 (presumed)"), (TORCH_LOOP.replace("make()", "make().half()"), "not known")],
+)
+def test_a_loop_of_torch_alone_is_shown_and_never_checked(text: str, precision: str, tmp_path: Path) -> None:
+    (run,) = shown(tmp_path, "fit.py", {"fit.py": text})
+    words = in_words(effective(run))
+    assert words["framework"] == "a loop of its own (torch)"
+    assert (
+        words["learning rate"] == "0.0001" and words["steps"] == "3 epochs" and "8 a device" in words["effective batch"]
+    )
+    assert words["precision"].startswith(precision)
+    assert checked(tmp_path, "fit.py", {"fit.py": text}) == ()
+
+
+def test_what_only_computes_an_update_is_no_training(tmp_path: Path) -> None:
+    text = "import torch\nscale = torch.optim.lr_scheduler.StepLR(optimizer, 3)\nscale.step()\n"
+    assert shown(tmp_path, "plan.py", {"plan.py": text}) == ()
+
+
+ADAPTING = """from peft import LoraConfig, get_peft_model
+from transformers import AutoModelForCausalLM
+
+
+def load(name, r):
+    model = AutoModelForCausalLM.from_pretrained(name)
+    return get_peft_model(model, LoraConfig(r=r))
+"""
+GIVEN_A_MODEL = """from transformers import Trainer, TrainingArguments
+
+
+def build(model, rows):
+    args = TrainingArguments("out", learning_rate=1e-4)
+    return Trainer(model=model, args=args, train_dataset=rows)
+"""
+STARTS_BOTH = """from models import load
+from training import build
+
+if __name__ == "__main__":
+    build(load("a/b", 8), rows).train()
+"""
+
+
+@pytest.mark.parametrize(
+    ("change", "method"),
+    [
+        ({}, "lora (presumed)"),
+        ({"models.py": ADAPTING.replace("(name)", "(name, load_in_4bit=True)")}, "qlora"),
+        ({"models.py": ADAPTING.replace("    return get", "    if args.use_it:\n        return get")}, "unknown"),
+        ({"models.py": ADAPTING.replace("LoraConfig", "PrefixTuningConfig")}, "unknown"),
+        ({"models.py": "def load(name, r):\n    return made(name)\n"}, "full (presumed)"),
+    ],
+)
+def test_a_module_trains_what_its_program_gives_it(change: Files, method: str, tmp_path: Path) -> None:
+    files = {"models.py": ADAPTING, "training.py": GIVEN_A_MODEL, "main.py": STARTS_BOTH, **change}
+    (run,) = shown(tmp_path, "training.py", files)
+    assert in_words(effective(run))["method"].startswith(method)
+
+
+OWN_CLASS = """import deepspeed
+from transformers import TrainingArguments
+
+
+class Steps:
+    def __init__(self, model, args):
+        self.engine, *_ = deepspeed.initialize(config=args.deepspeed, model=model)
+
+    def train(self):
+        self.engine.backward(loss)
+        self.engine.step()
+"""
+
+
+def test_a_class_called_trainer_that_is_none_of_a_library_s(tmp_path: Path) -> None:
+    files = {
+        "own_trainer.py": OWN_CLASS.replace("Steps", "OwnTrainer"),
+        "train.py": "from transformers import AutoModelForCausalLM, TrainingArguments\nfrom own_trainer import OwnTrainer\n"
+        "model = AutoModelForCausalLM.from_pretrained('a/b')\n"
+        "args = TrainingArguments('out', learning_rate=1e-4)\nOwnTrainer(model=model, args=args).train()\n",
+    }
+    (run,) = shown(tmp_path, "train.py", files)
+    assert "a loop of its own (deepspeed)" in in_words(effective(run))["framework"]
+
+
+BY_VARIABLES = """import argparse
+import os
+from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+
+
+def env(name, otherwise):
+    return os.environ.get(name) or otherwise
+
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--model", default=env("MODEL", "a/b-1b"))
+parser.add_argument("--lr", type=float, default=env("LR", 1e-5))
+parser.add_argument("--epochs", type=int, default=int(os.environ.get("EPOCHS", "2")))
+parser.add_argument("--max-len", type=int, default=os.getenv("LENGTH", 512))
+given = parser.parse_args()
+model = AutoModelForCausalLM.from_pretrained(given.model)
+rows = [(prompt_ids + answer_ids)[: given.max_len] for prompt_ids, answer_ids in pairs]
+args = TrainingArguments("out", learning_rate=given.lr, num_train_epochs=given.epochs)
+Trainer(model=model, args=args, train_dataset=rows).train()
+"""
+
+
+def test_options_whose_default_a_variable_of_the_environment_may_replace(tmp_path: Path) -> None:
+    (run,) = shown(tmp_path, "train.py", {"train.py": BY_VARIABLES})
+    world = effective(run)
+    words = in_words(world)
+    assert words["learning rate"] == "1e-05 (presumed)" and words["steps"].startswith("2 epochs")
+    assert world.value("training.max_length") == 512 and world.value("model.name_or_path") == "a/b-1b"
+    (run,) = checked(tmp_path, "train.py", {"train.py": BY_VARIABLES})
+    assert in_words(effective(run))["learning rate"].startswith("not known")
+
+
+AS_OBJECT = """import argparse
+from settings import Settings, load_yaml, made_of
+import torch
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--config", default="configs/train.yaml")
+args = parser.parse_args()
+config = made_of(Settings, load_yaml(args.config))
+optimizer = torch.optim.AdamW(model.parameters(), lr=config.learning_rate)
+for epoch in range(config.epochs):
+    loss.backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(("rate", "told"), [("2.0e-4", "0.0002"), ("2e-4", "0.0002")])
+def test_an_object_made_of_the_file_that_a_module_loads(rate: str, told: str, tmp_path: Path) -> None:
+    files = {
+        "train.py": AS_OBJECT,
+        "settings.py": "class Settings: ...\n",
+        "configs/train.yaml": f"learning_rate: {rate}\nbatch_size: 4\nweight_decay: 0.1\nepochs: 3\ngradient_accumulation_steps: 5\n",
+    }
+    (run,) = shown(tmp_path, "train.py", files)
+    assert in_words(effective(run))["learning rate"].startswith(told)
+
+
+def test_unsloth_s_model_brings_the_length(tmp_path: Path) -> None:
+    text = (
+        "from unsloth import FastLanguageModel\nfrom trl import SFTConfig, SFTTrainer\n"
+        "model, tokenizer = FastLanguageModel.from_pretrained('a/b', max_seq_length=2048)\n"
+        "SFTTrainer(model=model, args=SFTConfig('out', learning_rate=1e-4), train_dataset=rows).train()\n"
+    )
+    (run,) = shown(tmp_path, "tune.py", {"tune.py": text})
+    assert effective(run).value("training.max_length") == 2048
+    (run,) = shown(tmp_path, "tune.py", {"tune.py": text.replace("'out',", "'out', max_length=64,")})
+    assert effective(run).value("training.max_length") == 64
+
+
+@pytest.mark.parametrize(
+    ("loads", "goal"),
+    [
+        ("AutoModelForMaskedLM", "masked language modelling"),
+        ("AutoModelForSequenceClassification", "classification (presumed)"),
+        ("AutoModel", "not known"),
+    ],
+)
+def test_what_a_loop_trains_for_by_what_it_loads(loads: str, goal: str, tmp_path: Path) -> None:
+    text = TORCH_LOOP.replace(
+        "model = make()", f"from transformers import {loads}\nmodel = {loads}.from_pretrained('a/b')"
+    )
+    (run,) = shown(tmp_path, "fit.py", {"fit.py": text})
+    assert in_words(effective(run))["objective"].startswith(goal)

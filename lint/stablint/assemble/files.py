@@ -39,8 +39,11 @@ if TYPE_CHECKING:
         def file(self, wanted: str, beside: str) -> tuple[str, bool] | None:
             """The file that a path means which leads nowhere, and whether that is sure."""
 
-        def training(self, program: str) -> str | None:
-            """The module that trains for a program which does not itself."""
+        def training(self, program: str, itself: bool = False) -> str | None:
+            """The module that trains for a program which does not itself; `itself`: by a loop of its own, and by no library's trainer."""
+
+        def trains_itself(self, program: str) -> bool:
+            """Whether a file that is shown has a loop of its own and an optimizer, and no word of a library's trainer."""
 
         def takes_options(self, program: str) -> bool:
             """Whether a program reads the flags of the command that starts it."""
@@ -55,7 +58,7 @@ if TYPE_CHECKING:
 class Told(NamedTuple):
     """What a program says of how it trains. `whole`: no word of an adapter stands anywhere; `freezes_another`: all that it freezes is of a model
     which is not trained. `open`: what its options say of settings that nobody else says; `unclear`: of such that are said and not known;
-    `of_trainer`: the length that its trainer is handed beside the arguments."""
+    `of_trainer`: the length that its trainer is handed beside the arguments; `casts_nothing`: no word of another dtype than float32 stands anywhere."""
 
     way: Statement | None
     whole: bool
@@ -64,6 +67,7 @@ class Told(NamedTuple):
     open: tuple[Statement, ...]
     unclear: tuple[Statement, ...]
     of_trainer: int | None
+    casts_nothing: bool
 
 
 READING, LOWERING = "reading the file", "making out its settings"
@@ -265,6 +269,8 @@ class Files:
                 blocks.update((fragment.block.document.number, fragment.block.number) for fragment in found)
                 if len(blocks) > limits.BLOCKS.most:
                     break
+            if not found and dialect is None and self.around is not None and self.around.trains_itself(path):
+                found = list(self.fragments(path, registry.PROGRAM))
             owner = self.owned.get(path)
             if owner is not None:
                 found = [owner.owns(fragment) if fragment.block.kind == "document" else fragment for fragment in found]

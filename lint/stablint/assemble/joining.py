@@ -214,6 +214,7 @@ def join(parts: list[Part], files: Files, trusting: bool = False) -> tuple[list[
     if files.around is not None:
         parts = shown.told_by_others(parts)
         parts = shown.with_its_way(parts, programs, files.around)
+        parts = shown.with_unsloths_length(parts)
     if any(program.leads_itself for program in programs):
         parts = [one for part in parts for one in _led_by_program(part)]
     inline = (part.fragment.statements for part in parts if part.fragment.layer in ("file", "call", "flags"))

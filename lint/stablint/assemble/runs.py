@@ -75,7 +75,9 @@ def assemble(paths: Iterable[str], files: Files, options: Options) -> Iterator[R
     joined = [
         (one.parts, one.linked)
         for one in found
-        if any(part.fragment.entry and not part.fragment.weak for part in one.parts) or not one.parts[0].fragment.weak
+        if any(part.fragment.entry and not part.fragment.weak for part in one.parts)
+        or not one.parts[0].fragment.weak
+        or (files.around is not None and _has_a_loop(one.parts))
     ]
     alone = [
         (parts, linked)
@@ -93,6 +95,12 @@ def assemble(paths: Iterable[str], files: Files, options: Options) -> Iterator[R
                 continue
             kept.made[key] = (parts, runs)
         yield from kept.made[key][1]
+
+
+def _has_a_loop(parts: list[Part]) -> bool:
+    """Whether what runs the steps of the program that a command starts is known, be its flags which they may."""
+    statements = (one for part in parts for one in part.fragment.statements)
+    return any(one.fact == "launch.loop" and isinstance(one.value, str) for one in statements)
 
 
 def _joined(parts: list[Part], files: Files, options: Options) -> Joined | None:

@@ -5,6 +5,8 @@ All of it is presumed. A check never comes here.
 
 from __future__ import annotations
 
+import re
+
 from stablint.assemble.files import Files
 from stablint.assemble.parts import READ_BY_OTHERS, ROLE_DIALECT, Part, asks, at_hand, of_the_program
 from stablint.base.light import TYPE_CHECKING
@@ -14,7 +16,7 @@ from stablint.frameworks.programs import kinds as python_kinds
 from stablint.frameworks.programs import runs as program_runs
 from stablint.frameworks.registry import PROGRAM
 from stablint.run.fact import PRESUMED, Explicit, Statement, Value
-from stablint.run.framework import framework
+from stablint.run.framework import UNSLOTH, framework
 from stablint.syntax.tree import Call, Mapping, Scalar, Unknown
 
 if TYPE_CHECKING:
@@ -29,11 +31,16 @@ def module(parts: list[Part], programs: list[Program], around: Around) -> str | 
     first = parts[0].fragment.block
     path = first.document.text.path if first.kind == "call" else programs[0].document.text.path if programs else ""
     calls = (part.fragment.block.origin for part in parts)
-    if not path.endswith(".py") or any(
-        isinstance(one, Call) and python_kinds.kind(one) in _OF_A_TRAINING for one in calls
-    ):
+    kinds = {python_kinds.kind(one) or "own-trainer" for one in calls if isinstance(one, Call)} & _OF_A_TRAINING
+    if not path.endswith(".py"):
         return None
-    return around.training(path)
+    if kinds == {"arguments", "own-trainer"}:  # whose class may have a loop of its own
+        return around.training(path, True)
+    if kinds == {"optimizer"} and not any(
+        one.fact == "launch.loop" for part in parts for one in part.fragment.statements
+    ):
+        return around.training(path, True)
+    return around.training(path) if not kinds else None
 
 
 def with_module(parts: list[Part], module: str, files: Files) -> list[Part]:
@@ -79,11 +86,15 @@ def with_its_way(parts: list[Part], programs: list[Program], around: Around) -> 
     more: list[Statement] = []
     scopes: dict[str, str] = {}
     if known.isdisjoint(_WAYS):
-        if told.way is not None:
+        made = any(one.fact == "lora.peft_type" and one.fact in known for one in statements)
+        if told.way is not None and not (made and told.way.fact == "training.finetuning_type"):
             dropped |= {"lora.use_peft"}
             more.append(told.way)
         elif told.whole and not any(one.fact.startswith("lora.") for one in statements):
             scopes = {"lora": PRESUMED}
+    torch = any(one.fact == "launch.loop" and one.value == "torch" for one in statements)
+    if told.casts_nothing and torch:
+        scopes = {**scopes, "model": PRESUMED}
     firm = {
         one.fact
         for one in statements
@@ -100,7 +111,7 @@ def with_its_way(parts: list[Part], programs: list[Program], around: Around) -> 
         more += [handed._replace(fact="training.max_length", value=told.of_trainer)] if handed is not None else []
     unclear = {one.fact for one in statements if isinstance(one.value, Unknown)}
     for one in told.open:
-        if one.fact not in known:
+        if one.fact not in known and (one.fact != "model.dtype" or torch):
             dropped.add(one.fact)
             more.append(one)
     for one in told.unclear:
@@ -169,7 +180,9 @@ def told_by_others(parts: list[Part]) -> list[Part]:
         if (
             fragment.layer == "file"
             or fragment.block.kind == "flags"
-            or not any(asks(one) or program_runs.comes_from_flags(one.value) for one in fragment.statements)
+            or not any(
+                asks(one) or program_runs.comes_from_flags(one.value) or _attribute(one) for one in fragment.statements
+            )
         ):
             found.append(part)
             continue
@@ -179,6 +192,8 @@ def told_by_others(parts: list[Part]) -> list[Part]:
             other = said.get((one.fact, one.value.key)) if isinstance(one.value, Unknown) else None
             if other is None and program_runs.comes_from_flags(one.value):
                 other = by_files.get(one.fact)  # the file fills the options in
+            if other is None and isinstance(one.value, Unknown):
+                other = _of_an_object(one, by_files)
             default = _given_default(one, keys) if read and other is None else None
             value = other.value if other is not None else default
             (told if value is None else apart).append(one if value is None else one._replace(value=value, raw=value))
@@ -189,6 +204,51 @@ def told_by_others(parts: list[Part]) -> list[Part]:
             )
             found.append(Part(rest, True))
     return found
+
+
+_ATTRIBUTE = re.compile(r"`[\w.]+(?:\.(\w+)|\[[\"'](\w+)[\"']\])` is set when the program runs\Z")
+
+
+def _attribute(one: Statement) -> str:
+    """The name by which the program takes it from an object: `config.learning_rate`, `section["learning_rate"]`."""
+    found = _ATTRIBUTE.match(one.value.reason) if isinstance(one.value, Unknown) else None
+    return (found[1] or found[2]) if found is not None else ""
+
+
+def _of_an_object(one: Statement, by_files: dict[str, Statement]) -> Statement | None:
+    """What a file says under the name by which the program takes it from an object that it has made of one."""
+    name, other = _attribute(one), by_files.get(one.fact)
+    if not name or other is None or not isinstance(other.origin, Explicit) or not other.origin.place.path:
+        return None
+    if spelled(other.origin.place.path[-1]) != name:
+        return None
+    if isinstance(other.value, str) and _A_NUMBER.match(
+        other.value
+    ):  # which YAML takes for a text, and the program hardly does
+        return other._replace(value=float(other.value), raw=float(other.value))
+    return other
+
+
+_A_NUMBER = re.compile(r"[-+]?\d+(?:\.\d*)?[eE][-+]?\d+\Z")
+
+
+def with_unsloths_length(parts: list[Part]) -> list[Part]:
+    """With the length of the model that Unsloth loads, which its trainers take where their arguments have none."""
+    statements = [one for part in parts for one in part.fragment.statements]
+    said = {one.fact for one in statements}
+    length = next((one for one in statements if one.fact == "model.max_seq_length"), None)
+    if length is None or not isinstance(length.value, int) or not said.isdisjoint(_GIVEN_LENGTHS):
+        return parts
+    if not any(part.fragment.framework == UNSLOTH for part in parts):
+        return parts
+    alone = parts[0].fragment._replace(
+        statements=(length._replace(fact="training.max_length"),), scopes={}, classes={}, links=(), entry=False,
+        framework="", cut=(), pins={},
+    )  # fmt: skip
+    return [*parts, Part(alone, True)]
+
+
+_GIVEN_LENGTHS = frozenset({"training.max_length", "trainer.max_seq_length", "trainer.max_length"})
 
 
 def _is_spread(fragment: Fragment) -> bool:

@@ -59,8 +59,9 @@ def _framework(world: World) -> str:
             else f"{loop.value}{gettext(' (presumed)') if loop.presumed else ''}"
         )
     if loop.presumed and loop.value == TRAINER and _objective(world).partition(" ")[0] in _NOT_THE_TRAINERS:
-        steps = "" if framework == "trl" else gettext("not known: {reason}").format(reason=told("no trainer is named"))
-        framework = framework if framework == "trl" else ""
+        of_its_own = isinstance(framework, str) and framework != "transformers"
+        steps = "" if of_its_own else gettext("not known: {reason}").format(reason=told("no trainer is named"))
+        framework = framework if of_its_own else ""
     named = framework if isinstance(framework, str) and not steps.startswith(framework) else ""
     return ", ".join(text for text in (named, steps) if text)
 
@@ -172,6 +173,9 @@ def _objective(world: World) -> str:
         named = PURPOSE.search(world.run.files[0].rpartition("/")[2].lower()) if world.run.files else None
         if named is not None:
             return _purpose(named[1]) + gettext(" (presumed from the file's name)")
+        goal = world.stated("launch.goal")
+        if isinstance(goal, str):
+            return goal + gettext(" (presumed)")
     return _said(world, "derived.objective")
 
 

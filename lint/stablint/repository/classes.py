@@ -17,6 +17,7 @@ from stablint.files import discover
 from stablint.frameworks.fragment import NUMBERS, last_word, plain_value
 from stablint.frameworks.programs import kinds as python_kinds
 from stablint.frameworks.programs.imported import relative
+from stablint.repository.defaults import by_environment
 from stablint.repository.referrers import content
 from stablint.syntax.limits import MODULES
 from stablint.syntax.python import reader as python_reader
@@ -73,6 +74,9 @@ class Classes:
                 known[call.name] = self.of(call.name, document.text.path)
         found = {name: own for name, own in known.items() if own is not None}
         options = self._options(document)
+        if document.view is None:
+            by_default = by_environment(document.text.text)
+            options = {**_scalars(by_default), **options}
         parameters = _parameters(document) if any(map(_asks_parameter, _leaves(module))) else []
         if not found and not options and not parameters:
             return document
@@ -235,6 +239,19 @@ def _is_library_s(name: str) -> bool:
     return name.startswith(_LIBRARIES) and (word in python_kinds.ARGUMENTS or word in python_kinds.TRAINERS)
 
 
+_FLAG = re.compile(rf"`\w+\.(\w+)` {FROM_FLAGS}\Z")
+
+
+def _of_flags(unknown: Unknown) -> str:
+    """The option of the program's own parser that it stands for."""
+    found = _FLAG.match(unknown.reason)
+    return found[1] if found is not None else ""
+
+
+def _scalars(values: dict[str, object]) -> dict[str, Node]:
+    return {name: Scalar(value, 0, 0, f"default:{name}", False) for name, value in values.items()}
+
+
 _GIVEN = object()  # the caller must say it, or it is worked out
 
 
@@ -285,7 +302,7 @@ class _Again:
     def _option(self, node: Scalar) -> Node:
         """What the option is that stands there: its default, or that it comes from the command line."""
         assert isinstance(node.value, Unknown)
-        name = node.value.key or node.value.defined.rpartition(".")[2]
+        name = node.value.key or node.value.defined.rpartition(".")[2] or _of_flags(node.value)
         declared = self._options.get(name)
         if declared is None:
             return self._parameter(node) if self._parameters and _asks_parameter(node) else node

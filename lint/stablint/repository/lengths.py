@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from collections.abc import Mapping as Table
 
 from stablint.base.light import NamedTuple
@@ -42,15 +42,16 @@ class Given(NamedTuple):
 
 
 def length(
-    text: str, document: Document, given: Table[str, Given], options: Table[str, Given]
+    text: str, document: Document, given: Table[str, Given], options: Table[str, Given], elsewhere: Table[str, int]
 ) -> tuple[Document, Entry | None, int, int] | None:
-    """The only length to which the program's tokenizer cuts: where it is said, and what it is."""
+    """The only length to which the program's tokenizer cuts, or the program its rows: where it is said, and what it is. `elsewhere`: constants of
+    the modules that it imports."""
     tree = parse(text) if text and too_deep(text) < 0 else None
     if not isinstance(tree, ast.Module):
         return None
     constants = _constants(tree)
     values: dict[int, tuple[Document, Entry | None, int]] = {}
-    for value in _cut_at(tree):
+    for value in list(_cut_at(tree)) or _sliced_at(tree):
         number: object = value.value if isinstance(value, ast.Constant) else None
         place: tuple[Document, Entry | None] = (document, None)
         name: str = (
@@ -58,12 +59,16 @@ def length(
         )
         if number is None and isinstance(value, ast.Name):
             number = constants.get(name)
+        if number is None and name.isupper():
+            number = elsewhere.get(name)
         if number is None and name in given:
             place = given[name]
         elif number is None and name in options:
             place = options[name]
         if number is None and place[1] is not None:
             number = plain_value(place[1].value)
+            declared = _declared_as(name, text) if not isinstance(number, int) else None
+            number = declared if declared is not None else number
         if not isinstance(number, int) or isinstance(number, bool) or number <= 1:
             return None
         values.setdefault(number, (*place, 0 if place[1] or document.view else Places(text).start(value)))
@@ -73,6 +78,16 @@ def length(
         return None
     ((number, (where, entry, at)),) = values.items()
     return where, entry, number, at
+
+
+def _declared_as(name: str, text: str) -> int | None:
+    """The default that a class of settings declares for the option."""
+    said = re.search(
+        rf"^[ \t]+{re.escape(name)}[ \t]*:[^=\n]{{1,40}}=\s*(?:field\(\s*default\s*=\s*)?(\d{{1,9}})\b",
+        text,
+        re.MULTILINE,
+    )
+    return int(said[1]) if said is not None else None
 
 
 def _named(
@@ -114,6 +129,47 @@ def _cut_at(tree: ast.Module) -> Iterator[ast.expr]:
             cuts = said.get("truncation")
             if "max_length" in said and cuts is not None and not (isinstance(cuts, ast.Constant) and not cuts.value):
                 yield said["max_length"]
+
+
+_ROWS = re.compile(r"(?:\A|_)(?:input_ids|ids|labels|tokens|tok|text)\Z", re.IGNORECASE)
+_A_LENGTH = re.compile(r"len|max|block|ctx|cut", re.IGNORECASE)
+
+
+def _sliced_at(tree: ast.Module) -> Iterator[ast.expr]:
+    """Where the program cuts its rows itself: `input_ids[:MAX_LENGTH]`, `(prompt_ids + answer_ids)[:max_len]`."""
+    pending: list[ast.AST] = [tree]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and _OF_A_TEST.search(node.name):
+            continue
+        pending += ast.iter_child_nodes(node)
+        if not (isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice)):
+            continue
+        upper = node.slice.upper
+        words = dotted(upper) if isinstance(upper, (ast.Name, ast.Attribute)) else None
+        if node.slice.lower is None and words and _A_LENGTH.search(words[-1]) and _are_rows(node.value):
+            assert upper is not None
+            yield upper
+
+
+def _are_rows(node: ast.expr) -> bool:
+    if isinstance(node, ast.BinOp):
+        return _are_rows(node.left) or _are_rows(node.right)
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+        return isinstance(node.slice.value, str) and _ROWS.search(node.slice.value) is not None
+    return _ROWS.search((dotted(node) or [""])[-1]) is not None
+
+
+def constants_of(texts: Iterable[str]) -> dict[str, int]:
+    """Constants of modules that are a number, by name, where they agree."""
+    found: dict[str, set[int]] = {}
+    for text in texts:
+        for name, value in _CONSTANT.findall(text):
+            found.setdefault(name, set()).add(int(value))
+    return {name: values.pop() for name, values in found.items() if len(values) == 1}
+
+
+_CONSTANT = re.compile(r"^([A-Z][A-Z0-9_]{2,40})[ \t]*(?::[ \t]*int[ \t]*)?=[ \t]*(\d{1,9})\b(?![.*/+-])", re.MULTILINE)
 
 
 def _key(value: ast.expr) -> str:

@@ -7,6 +7,7 @@ Asked only where a file is shown: of what is presumed here nobody is told anythi
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 
 from stablint.assemble.files import Files
@@ -20,7 +21,10 @@ from stablint.syntax import limits
 _HYDRA = Pattern(r"@hydra\.main\s*\(([^()]{1,400})\)")
 _PATH = Pattern(r"""\bconfig_path\s*=\s*f?["']([\w./-]+)["']""")
 _NAME = Pattern(r"""\bconfig_name\s*=\s*f?["']([\w./-]+)["']""")
-_LOADER = b"config("  # `load_config(path)`: the program leaves the loading to a module of its own
+# `load_config(path)`, `load_yaml(path)`: the program leaves the loading to a module of its own.
+_LOADER = re.compile(
+    rb"config\(|\b(?:load|read)_(?:yaml|yml|json|toml|cfg|settings|params)\(|\bfrom_(?:yaml|json|file)\("
+)
 
 
 # It gives the path to a module of its own: `run_training(args.config)`.
@@ -53,7 +57,7 @@ def loader(path: str, files: Files) -> Loader | None:
             composing.append(program)
         if any(parser in raw for parser in parsers):
             parsing.append(program)
-        if LOADS.search(raw) is None and _LOADER not in raw and _HANDS_ON.search(text) is None:
+        if LOADS.search(raw) is None and _LOADER.search(raw) is None and _HANDS_ON.search(text) is None:
             continue
         named = readers.loaded(text)
         if any(readers.placed(name, program, root) == path for name in named):
@@ -70,7 +74,11 @@ def loader(path: str, files: Files) -> Loader | None:
         if len(training) == 1:
             return Loader(training[0], sure)
         if training:
-            best = _asking_most(training, readers.keys_of(files, path), files) or _of_one_module(training, path, files)
+            best = (
+                _asking_most(training, readers.keys_of(files, path), files)
+                or _of_one_module(training, path, files)
+                or _called_alike(training, path, files)
+            )
             return Loader(best, False) if best is not None else None
     return _reader(path, root, files)
 
@@ -107,13 +115,24 @@ def _of_one_module(programs: list[str], path: str, files: Files) -> str | None:
     around = files.around
     if around is None or len({around.training(one) for one in programs}) != 1 or around.training(programs[0]) is None:
         return None
+    return max(programs, key=lambda one: _alike(one, path, files))
+
+
+def _called_alike(programs: list[str], path: str, files: Files) -> str | None:
+    """The only one that has a file for a default whose name begins as this one's does: `train.yaml` for `train_v11.yaml`."""
+    likeness = sorted(((_alike(one, path, files), one) for one in programs), reverse=True)
+    (most, best), *others = likeness
+    return best if most >= _BEGINNING and all(other < most for other, _ in others) else None
+
+
+_BEGINNING = 4  # letters
+
+
+def _alike(program: str, path: str, files: Files) -> int:
+    """How far the name of the file is that of one which the program has for a default."""
+    text = referrers.content(program, files).decode("utf-8", "replace")
     own = os.path.basename(path)
-
-    def alike(program: str) -> int:
-        text = referrers.content(program, files).decode("utf-8", "replace")
-        return max(_common(own, os.path.basename(one)) for one in readers.loaded(text))
-
-    return max(programs, key=alike)
+    return max((_common(own, os.path.basename(one)) for one in readers.loaded(text)), default=0)
 
 
 def _common(one: str, other: str) -> int:

@@ -11,14 +11,19 @@ from collections.abc import Container
 from stablint.assemble.files import Files, Told
 from stablint.frameworks.fragment import Fragment
 from stablint.frameworks.launch.at_hand import read
+from stablint.frameworks.programs.kinds import is_optimizer
+from stablint.frameworks.programs.loop import is_trainer
 from stablint.repository import readers
 from stablint.repository.classes import Classes
 from stablint.repository.programs import LOADS
 from stablint.repository.referrers import content
 from stablint.repository.ways import Ways
-from stablint.syntax.tree import Document
+from stablint.syntax.tree import Document, Module
 
-_LOADER = b"config("  # `load_config(path)`: the program leaves the loading to a module of its own
+# `load_config(path)`, `load_yaml(path)`: the program leaves the loading to a module of its own.
+_LOADER = re.compile(
+    rb"config\(|\b(?:load|read)_(?:yaml|yml|json|toml|cfg|settings|params)\(|\bfrom_(?:yaml|json|file)\("
+)
 _TRAINS = re.compile(r"main|train|run|fit|finetune|fine_tune|\w*Trainer")
 _MAY_TRAIN = re.compile(r"\*|(?:train|run|finetune)_\w+|\w+_train(?:er|ing)?|\w*Train\w*")
 _MANY = 6  # keys that a program asks for
@@ -74,13 +79,22 @@ class Surroundings:
             return None  # `axolotl/cli/train.py` is no program of anybody's own
         return here[0], False
 
+    def trains_itself(self, program: str) -> bool:
+        if program not in self._asked or not program.endswith((".py", ".ipynb")):
+            return False
+        documents = self._files.documents(program)
+        found = read(documents)
+        if found is None or not found.trains:
+            return False
+        return bool(found.loop) or any(map(_is_optimizer, documents))
+
     def takes_options(self, program: str) -> bool:
         return not program.endswith(".py") or _OPTIONS.search(content(program, self._files)) is not None
 
     def settings(self, program: str, start: str) -> str | None:
         """The only configuration of a training that the program reads where its caller names none; `start`: the file that starts it."""
         raw = content(program, self._files) if program.endswith(".py") and start in self._asked else b""
-        if LOADS.search(raw) is None and _LOADER not in raw:
+        if LOADS.search(raw) is None and _LOADER.search(raw) is None:
             return self._asked_for(program, raw) if raw else None
         root = self._files.root(program)
         placed = {readers.placed(name, program, root) for name in readers.loaded(raw.decode("utf-8", "replace"))}
@@ -97,22 +111,32 @@ class Surroundings:
         every = [
             one for one in self._files.entries(self._files.root(program)) if one.endswith((".yaml", ".yml", ".json"))
         ]
+        words = [one.encode("utf-8", "surrogatepass") for one in taken]
+
+        def may_be_asked(path: str) -> bool:
+            said = content(path, self._files)
+            return sum(one in said for one in words) >= _MANY
+
         asked = [
             path
             for path in every[:_LOOKED_AT]
-            if len(taken & readers.keys_of(self._files, path)) >= _MANY and self._is_of_a_training(path)
+            if may_be_asked(path)
+            and len(taken & readers.keys_of(self._files, path)) >= _MANY
+            and self._is_of_a_training(path)
         ]
         return asked[0] if len(asked) == 1 and len(every) <= _LOOKED_AT else None
 
-    def training(self, program: str) -> str | None:
+    def training(self, program: str, itself: bool = False) -> str | None:
         """The module that trains for a program that itself makes no trainer and takes no step; of several that with a name like `train`."""
         found: dict[str, int] = {}
         for path, name in self._classes.imported(program):
             found[path] = max(found.get(path, 0), _rank(name))
-        trains = [path for path in found if self._trains(path)]
+        if itself:
+            found = {path: rank for path, rank in found.items() if rank == 2}
+        trains = [path for path in found if self._trains(path, itself)]
         most = max(map(found.__getitem__, trains), default=0)
         best = [path for path in trains if found[path] == most > 0]
-        if not best:  # the module may leave it to the class of another one
+        if not best and not itself:  # the module may leave it to the class of another one
             within = {one for path in found if found[path] for one in self._trainers(path)}
             best = [path for path in sorted(within) if self._trains(path)]
         return best[0] if len(best) == 1 else None
@@ -123,12 +147,17 @@ class Surroundings:
     def told(self, program: str, given: list[Fragment]) -> Told:
         return self._ways.told(program, given)
 
-    def _trains(self, path: str) -> bool:
+    def _trains(self, path: str, itself: bool = False) -> bool:
         found = read(self._files.documents(path))
-        return found is not None and found.trains and bool(found.loop)
+        return found is not None and found.trains and bool(found.loop) and not (itself and is_trainer(found.loop))
 
     def _is_of_a_training(self, path: str) -> bool:
         return any(one.entry and one.block.kind == "document" for one in self._files.fragments(path))
+
+
+def _is_optimizer(document: Document) -> bool:
+    """Whether a program makes an optimizer, which another module of its own may step."""
+    return isinstance(document.root, Module) and any(map(is_optimizer, document.root.calls))
 
 
 def _rank(name: str) -> int:

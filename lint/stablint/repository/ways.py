@@ -17,13 +17,16 @@ from stablint.files import discover
 from stablint.frameworks import own
 from stablint.frameworks.fragment import Fragment, Row, plain_value
 from stablint.frameworks.programs.imported import relative
-from stablint.repository.lengths import Given, length, of_trainer
+from stablint.repository.defaults import by_environment, with_default
+from stablint.repository.lengths import Given, constants_of, length, of_trainer
+from stablint.repository.programs import programs_of
 from stablint.repository.referrers import content
 from stablint.run.fact import OWN, Explicit, Place, Statement
 from stablint.syntax.python import reader as python_reader
 from stablint.syntax.tree import Document, Entry, Mapping, Module, Unknown
 
 _MOST = 40  # modules of one program
+_FAR = 3  # importers of importers
 _IMPORT = re.compile(
     r"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]+(\([^()]*\)|[^\n#]+)|import[ \t]([\w., \t]+))", re.MULTILINE
 )
@@ -39,12 +42,18 @@ _KNOWN = frozenset(
      "attrs", "more_itertools", "zstandard", "h5py", "lmdb", "soundfile", "librosa", "jiwer", "qwen_vl_utils", "decord"]
 )  # fmt: skip
 _ADAPTS = re.compile(
-    r"lora|peft|(?<!Logger)(?<!HTTP)(?<!Type)(?<!HTTP_)adapter|prefix_?(?:tun|enc|proj)|p_?tuning|prompt_?tun|soft_?prompt|ia3|load_in_[48]bit|bitsandbytes"
-    r"|bnb_|freez|frozen",
+    r"lora|peft|(?<!Logger)(?<!HTTP)(?<!Type)(?<!HTTP_)adapter|prefix_?(?:tun|enc|proj)|p_?tuning|prompt_?tun|soft_?prompt|ia3"
+    r"|load_in_[48]bit|bitsandbytes(?![ \t]+as\b|\.optim)"
+    r"|bnb_|freez|\bfrozen\b(?![ \t]*=[ \t]*True)",
     re.IGNORECASE,
 )
 _MAY_TRAIN = re.compile(r"train|tun(?:e|ing)|peft|model|fit\b|learn|\brun|main|pipeline", re.IGNORECASE)
 _COMMENT = re.compile(r'^[ \t]*#[^\n]*$|^[ \t]*[rRuU]?"""[^"]*(?:"{1,2}(?!")[^"]*)*"""', re.MULTILINE)
+# What another dtype than float32 may come by.
+_CASTS = re.compile(
+    r"autocast|\.half\(|float16|\bfp16|bf16|\bamp\b|GradScaler|dtype|load_in_|mixed_precision|from_pretrained\([^()]*\*\*|deepspeed|accelerat",
+    re.IGNORECASE,
+)
 # A trainer's class that takes an adapter's configuration, of which nobody gives it one.
 _PARAMETER = re.compile(r"\bpeft_config\b[^=\n]{0,80}=[ \t]*None\b")
 _OF_PARAMETER = re.compile(
@@ -73,7 +82,7 @@ _METHOD = re.compile(r"(?:method|mode|(?:finetuning|finetune|tuning|training|tra
 
 
 class Way(NamedTuple):
-    """`full`, `lora` or `qlora`, with the option that says so; None where no word of an adapter stands anywhere."""
+    """`full`, `lora` or `qlora`, with the option that says so; None where none does: no word of an adapter stands anywhere, or one is made always."""
 
     word: str
     option: Given | None
@@ -89,6 +98,7 @@ class Ways:
         self._files = files
         self._closures: dict[str, tuple[list[_Source], bool]] = {}
         self._known: dict[str, list[Given]] = {}
+        self._importing: dict[str, list[str]] = {}
 
     def told(self, program: str, fragments: list[Fragment]) -> Told:
         given = _given(fragments)
@@ -98,10 +108,13 @@ class Ways:
         frozen = self._frozen(texts, options)
         way = self._way(texts, options, whole and not frozen)
         document = next(iter(self._files.documents(program)), None)
-        found = length(sources[0].text, document, given, options) if document is not None else None
+        plain = whole and _CASTS.search("".join(texts)) is None
+        partly = whole and frozen and way is None and not any(map(_MADE_SOMEHOW.search, texts))
+        elsewhere = constants_of(one.text for one in sources[1:])
+        found = length(sources[0].text, document, given, options, elsewhere) if document is not None else None
         return Told(
-            _said(way) if way is not None and way.option is not None else None,
-            way is not None and way.option is None,
+            _said(way, document) if way is not None and (way.option is not None or way.word != "full") else None,
+            (way is not None and way.option is None and way.word == "full") or partly,
             stated("training.max_length", found[2], *found[:2], found[3]) if found is not None else None,
             any(map(_FREEZES.search, texts)) and not frozen,
             (
@@ -110,9 +123,17 @@ class Ways:
                 *self._measures(program, texts[0]),
                 *_of_section(program, fragments),
                 *_base(given),
+                *(
+                    (stated("model.dtype", "float32", document, None),)
+                    if document is not None and plain and not any("from_pretrained(" in text for text in texts)
+                    else ()
+                ),
+                *(() if frozen else _goal(program, texts, given, options, document)),
+                *((stated("model.partly_frozen", True, document, None),) if partly and document is not None else ()),
             ),
             _given_or_default(options, given, texts[0]),
             of_trainer(texts[0]),
+            plain,
         )
 
     def _measures(self, program: str, text: str) -> Iterator[Statement]:
@@ -151,6 +172,8 @@ class Ways:
                 if within and len(off) + sum("qlora" in one.lower() for one in switches) == len(switches)
                 else None
             )
+        if not switches and (word := _adapted(texts)):
+            return Way(word, None)
         if not whole or any(
             _ADAPTS.search(_without_parameter(text) if number else text) for number, text in enumerate(texts)
         ):
@@ -190,16 +213,56 @@ class Ways:
             if any(word in source.text for word in ("add_argument", "dataclass", "click", "typer")):
                 made = python_reader.module(source.text)
                 document = next(iter(self._files.documents(source.path)), None)
+                otherwise = by_environment(source.text)
                 for call in made.calls if isinstance(made, Module) else ():
                     if call.name in ("argparse.options", "dataclass.options") and document is not None:
-                        self._known[source.path] += [Given(document, entry) for entry in call.arguments.entries]
+                        entries = (with_default(entry, otherwise) for entry in call.arguments.entries)
+                        self._known[source.path] += [Given(document, entry) for entry in entries]
         return self._known[source.path]
 
     def _closure(self, program: str) -> tuple[list[_Source], bool]:
-        """The program and the modules of the repository that it imports, and whether these are all that may train for it."""
+        """The program and the modules of the repository that it imports, and whether these are all that may train for it. Of a module that others
+        import those of the program that starts with it."""
         if program not in self._closures:
-            self._closures[program] = self._collected(program)
+            start = self._starter(program)
+            found, whole = self._collected(start or program)
+            if start is not None:
+                own = _Source(program, self._text(program))
+                found = [own, *(one for one in found if one.path != program)]
+            self._closures[program] = found, whole and (start is not None or "__main__" in found[0].text)
+            if start is None and not self._importers(program):
+                self._closures[program] = found, whole
         return self._closures[program]
+
+    def _starter(self, program: str) -> str | None:
+        """The only program that imports this module, or what imports it: of several the one that is called after a training."""
+        if not program.endswith(".py") or "__main__" in self._text(program):
+            return program
+        seen, level, mains = {program}, [program], set[str]()
+        for _ in range(_FAR):
+            above = [one for path in level for one in self._importers(path) if one not in seen]
+            seen.update(above)
+            mains |= {one for one in above if "__main__" in self._text(one) or one.endswith("__main__.py")}
+            level = [one for one in above if one not in mains]
+        named = [one for one in mains if _MAY_TRAIN.search(os.path.basename(one))]
+        return next(iter(mains)) if len(mains) == 1 else named[0] if len(named) == 1 else None
+
+    def _importers(self, module: str) -> list[str]:
+        """The programs of the repository that import a module of it."""
+        if module not in self._importing:
+            stem = os.path.splitext(os.path.basename(module))[0]
+            stem = os.path.basename(os.path.dirname(module)) if stem == "__init__" else stem
+            told = re.compile(rf"^[ \t]*(?:from|import)\b[^\n]*\b{re.escape(stem)}\b", re.MULTILINE)
+            root = self._files.root(module)
+            self._importing[module] = [
+                one
+                for one in (programs_of(root, self._files) if os.path.isdir(root) else ())
+                if one != module
+                and one.endswith(".py")
+                and told.search(text := self._text(one)) is not None
+                and any(module in self._modules(name, one) for name in _imports(text) if stem in name)
+            ]
+        return self._importing[module]
 
     def _collected(self, program: str) -> tuple[list[_Source], bool]:
         found, whole = {program: _Source(program, self._text(program))}, True
@@ -248,6 +311,107 @@ class Ways:
 
 _JUDGES = re.compile(r"\bdef generate\b|\.generate\(|\bno_grad\(|\binference_mode\(")
 _STEPS = re.compile(r"backward|optimi[sz]er|optim\b|trainer|\.fit\b|\btrain\b|finetun|training", re.IGNORECASE)
+# PEFT's other adapters.
+_OF_OTHERS = re.compile(
+    r"\b(?:Prefix|Prompt|IA3|AdaptionPrompt|AdaLora|LoHa|LoKr|OFT|BOFT|Vera|PromptEncoder|Poly|FourierFT)\w{0,20}Config\("
+)
+_DECIDES = re.compile(
+    r"lora|peft|adapt|tun|method|mode(?!l)|type|quant|bit|full|freez|frozen|strateg|stage|use_|enable|flag|debug|args|cfg|config|opt",
+    re.IGNORECASE,
+)
+
+
+def _adapted(texts: list[str]) -> str:
+    """`lora` or `qlora` where the program or a module of it puts LoRA into a model, whatever its options say; empty where an option may decide."""
+    if not any("LoraConfig(" in text for text in texts) or any(map(_OF_OTHERS.search, texts)):
+        return ""
+    for text in texts:
+        for made in re.finditer(r"(?<!def )\bget_peft_model\(", text):
+            name = _function(text, made.start())
+            calls = [
+                (other, call.start()) for other in texts for call in re.finditer(rf"(?<!def )\b{name}\(", other) if name
+            ]
+            if _is_decided(text, made.start()) or (calls and all(_is_decided(*one) for one in calls)):
+                continue
+            return "qlora" if any(_IN_4_BITS.search(one) for one in texts) else "lora"
+    return ""
+
+
+_IN_4_BITS = re.compile(r"load_in_4bit[\"']?[ \t]*[=:,][^\n]{0,60}\bTrue\b")
+
+
+def _is_decided(text: str, at: int) -> bool:
+    """Whether a line stands in a branch by what may be an option."""
+    lines = text[:at].splitlines()
+    depth = len(lines[-1]) - len(lines[-1].lstrip()) if lines else 0
+    level = -1  # of an `else`, whose question stands above
+    for line in reversed(lines[:-1]):
+        indent = len(line) - len(line.lstrip())
+        if not line.strip() or line.lstrip().startswith("#") or (indent >= depth and indent != level):
+            continue
+        asks = re.match(r"\s*(?:el)?if\b(.*)", line)
+        if indent == level:
+            if asks is not None and _DECIDES.search(asks[1]):
+                return True
+            level = -1 if asks is not None and not line.lstrip().startswith("elif") else level
+            continue
+        depth = indent
+        if asks is not None and _DECIDES.search(asks[1]):
+            return True
+        if re.match(r"\s*(?:else|elif)\b", line):
+            level = indent
+        if re.match(r"\s*(?:async[ \t]+)?def\b", line) or not depth:
+            break
+    return False
+
+
+_MADE_SOMEHOW = re.compile(
+    r"\b(?:get_peft_model|PeftModel\w*\.from_pretrained|LoraConfig|inject_adapter_in_model|add_adapter)\(|load_in_[48]bit"
+)
+_MASKED = re.compile(r"MaskedLM\b|\bmlm_probability\b|\bmlm[ \t]*=[ \t]*True")
+_CAUSAL = re.compile(r"CausalLM\b|LMHead|Seq2SeqLM|ConditionalGeneration|DPOTrainer|SFTTrainer|GPT", re.IGNORECASE)
+_CLASSIFIES = re.compile(r"For(?:Sequence|Token)Classification\b|\bnum_labels\b")
+_ANSWERS = re.compile(r"-100\b|ignore_?index|response_only|completion_only|loss_mask", re.IGNORECASE)
+_ASKED_FOR = re.compile(r"instruction|response|assistant|prompt|completion", re.IGNORECASE)
+_TUNES = re.compile(r"(?<![a-z])(?:sft|instruct\w*|alpaca|chat)(?![a-z])")
+_STAGE = re.compile(r"(?:train|training)_?(?:mode|stage|type|phase|task)|stage|mode|task\Z")
+_STAGES = {
+    "pretrain": "pretrain",
+    "pretraining": "pretrain",
+    "pre-train": "pretrain",
+    "sft": "sft",
+    "finetune": "sft",
+    "finetuning": "sft",
+}
+
+
+def _goal(
+    program: str, texts: list[str], given: Table[str, Given], options: Table[str, Given], document: Document | None
+) -> Iterator[Statement]:
+    """What it trains for, by what its options say, what it loads and what it leaves out of the loss."""
+    if document is None:
+        return
+    for name, (where, entry) in given.items():
+        word = plain_value(entry.value)
+        if _STAGE.match(name) and isinstance(word, str) and word.lower() in _STAGES and name in options:
+            yield stated("launch.goal", _STAGES[word.lower()], where, entry)
+            return
+    name = os.path.basename(program).lower()
+    whole = "\n".join(texts)
+    causal = _CAUSAL.search(whole) is not None
+    found = ""
+    if re.match(r"run_(?:clm|mlm)", name) and "config_name" in given and "model_name_or_path" not in given:
+        found = "pretrain"
+    elif not causal and _MASKED.search(whole):
+        found = "masked language modelling"
+    elif not causal and _CLASSIFIES.search(whole):
+        found = "classification"
+    elif _TUNES.search(name) or (_ANSWERS.search(whole) and _ASKED_FOR.search(whole)):
+        found = "sft"
+    if found:
+        yield stated("launch.goal", found, document, None)
+
+
 _PREFIXED = re.compile(r"([a-z]+)_(lr|learning_rate)\Z")
 
 
@@ -337,16 +501,36 @@ def _given_or_default(options: Table[str, Given], given: Table[str, Given], text
         for name in ("bf16", "fp16")
         if name in options and name in given and _truth(given[name].entry) is True
     ]
-    for name in ("model_name_or_path", "model_name", "model_id", "base_model"):
-        said = re.search(rf"add_argument\(\s*[\"']--{name}[\"'][^()]*\bdefault\s*=\s*[\"']([\w.-]+/[\w.-]+)[\"']", text)
-        if said is not None and name in options and name not in given:
-            document, entry = options[name]
-            found.append(stated("model.name_or_path", said[1], document, entry))
+    found += [
+        stated("model.name_or_path", said, *options[name])
+        for name in _OF_MODELS
+        if name in options and name not in given and (said := _model_by_default(text, name))
+    ][:1]
     return tuple(found)
 
 
-def _said(way: Way) -> Statement:
-    assert way.option is not None
+_OF_MODELS = (
+    "model_name_or_path", "model_name", "model_id", "base_model", "model", "model_path", "base_model_name", "pretrained_model_name_or_path",
+)  # fmt: skip
+
+
+def _model_by_default(text: str, name: str) -> str:
+    """The model that an option has for a default, be it that of a variable of the environment, where a model is loaded by it."""
+    spelt = name.replace("_", "[_-]")
+    said = re.search(
+        rf"add_argument\(\s*[\"']--{spelt}[\"'](?:[^()]|\([^()]*\)){{0,200}}?\bdefault\s*=\s*(?:[\w.]+\([^()\n]*?,\s*)?[\"']([\w.:/-]+)[\"']",
+        text,
+    ) or re.search(
+        rf"^[ \t]+{name}[ \t]*:[^=\n]{{1,60}}=\s*(?:field\(\s*default\s*=\s*)?[\"']([\w.:/-]+)[\"']", text, re.MULTILINE
+    )
+    loads = re.search(rf"from_pretrained\(\s*(?:\w+\s*=\s*)?(?:\w+\.){{0,3}}{name}\b", text)
+    handed = re.search(rf"\bmodel(?:_name)?\s*=\s*(?:\w+\.){{1,3}}{name}\b", text)
+    return said[1] if said is not None and (loads or handed) else ""
+
+
+def _said(way: Way, program: Document | None) -> Statement | None:
+    if way.option is None:
+        return stated("training.finetuning_type", way.word, program, None) if program is not None else None
     if way.word == "qlora":
         return stated("training.finetuning_type", "qlora", *way.option)
     return stated("lora.use_peft", way.word == "lora", *way.option)

@@ -340,11 +340,18 @@ def _by_script(target: Command, classes: Table[str, tuple[str, ...]]) -> Table[s
     return {**classes, "training": (found, huggingface.BASE)} if one_of_several or its_own else classes
 
 
+# A module that is called after nothing: `-m retromae_pretrain.run`.
+_SAYS_NOTHING = frozenset(["run", "main", "cli", "__main__", "train", "launch"])
+
+
 def _purpose(document: Document, target: Command, index: int) -> Iterator[Statement]:
     """That the program is called after another objective than supervised fine-tuning: which it is, its name does not prove."""
     module = target.words[0] if target.words and "." in target.words[0] and "/" not in target.words[0] else ""
     word = next((word for word in _script_words(target) if word.endswith(".py")), module)
-    found = PURPOSE.search(word.removesuffix(".py").rpartition("/")[2].rpartition(".")[2].lower())
+    package, _, last = word.removesuffix(".py").rpartition("/")[2].rpartition(".")
+    if word == module and last in _SAYS_NOTHING:
+        last = package.rpartition(".")[2]
+    found = PURPOSE.search(last.lower())
     if found is not None:
         place = Place(document, word, target.start, target.end, None, (word,))
         yield Statement("launch.purpose", found[1], found[1], Explicit(place, "flags", index))
