@@ -55,7 +55,7 @@ def test_a_flag_has_its_own_name(tmp_path: Path) -> None:
         ("{training.learning_rate} is high", False),
         ("{training.num_train_epochs:value} epochs", False),  # a default is a value
         ("`{fsdp.fsdp_version}` is old", True),
-        ("`{fsdp.fsdp_version:value}`", True),
+        ("sdpa, {fsdp.fsdp_version:value} here", False),  # a sentence that knows of it
         ("nothing is quoted", False),
     ],
 )

@@ -58,7 +58,8 @@ if TYPE_CHECKING:
 class Told(NamedTuple):
     """What a program says of how it trains. `whole`: no word of an adapter stands anywhere; `freezes_another`: all that it freezes is of a model
     which is not trained. `open`: what its options say of settings that nobody else says; `unclear`: of such that are said and not known;
-    `of_trainer`: the length that its trainer is handed beside the arguments; `casts_nothing`: no word of another dtype than float32 stands anywhere."""
+    `of_trainer`: the length that its trainer is handed beside the arguments; `casts_nothing`: no word of another dtype than float32 stands anywhere;
+    `way_is_guessed`: no option says the way, but what its modules make."""
 
     way: Statement | None
     whole: bool
@@ -68,6 +69,7 @@ class Told(NamedTuple):
     unclear: tuple[Statement, ...]
     of_trainer: int | None
     casts_nothing: bool
+    way_is_guessed: bool
 
 
 READING, LOWERING = "reading the file", "making out its settings"

@@ -70,6 +70,14 @@ _WAYS = frozenset(
 _LENGTHS = frozenset({"training.max_length", "data.block_size"})
 
 
+# What DeepSpeed's own file says in the place of an option.
+_SAID_BY = {
+    "training.learning_rate": ("deepspeed.optimizer.params.lr",),
+    "training.per_device_train_batch_size": ("deepspeed.train_micro_batch_size_per_gpu", "deepspeed.train_batch_size"),
+    "training.gradient_accumulation_steps": ("deepspeed.gradient_accumulation_steps", "deepspeed.train_batch_size"),
+}
+
+
 def with_its_way(parts: list[Part], programs: list[Program], around: Around) -> list[Part]:
     """With what the options and modules of the program say of how it trains, and how long its rows are, where nothing else does."""
     first = parts[0].fragment
@@ -87,7 +95,7 @@ def with_its_way(parts: list[Part], programs: list[Program], around: Around) -> 
     scopes: dict[str, str] = {}
     if known.isdisjoint(_WAYS):
         made = any(one.fact == "lora.peft_type" and one.fact in known for one in statements)
-        if told.way is not None and not (made and told.way.fact == "training.finetuning_type"):
+        if told.way is not None and not (made and told.way_is_guessed):
             dropped |= {"lora.use_peft"}
             more.append(told.way)
         elif told.whole and not any(one.fact.startswith("lora.") for one in statements):
@@ -111,7 +119,11 @@ def with_its_way(parts: list[Part], programs: list[Program], around: Around) -> 
         more += [handed._replace(fact="training.max_length", value=told.of_trainer)] if handed is not None else []
     unclear = {one.fact for one in statements if isinstance(one.value, Unknown)}
     for one in told.open:
-        if one.fact not in known and (one.fact != "model.dtype" or torch):
+        if (
+            one.fact not in known
+            and (one.fact != "model.dtype" or torch)
+            and known.isdisjoint(_SAID_BY.get(one.fact, ()))
+        ):
             dropped.add(one.fact)
             more.append(one)
     for one in told.unclear:
@@ -163,7 +175,6 @@ def told_by_others(parts: list[Part]) -> list[Part]:
     for part in parts:
         if part.fragment.layer == "file":
             keys |= _keys(part.fragment.block.mapping)
-    read = any(part.fragment.layer == "file" and part.fragment.dialect not in READ_BY_OTHERS for part in parts)
     by_files = {
         one.fact: one
         for part in parts
@@ -194,7 +205,7 @@ def told_by_others(parts: list[Part]) -> list[Part]:
                 other = by_files.get(one.fact)  # the file fills the options in
             if other is None and isinstance(one.value, Unknown):
                 other = _of_an_object(one, by_files)
-            default = _given_default(one, keys) if read and other is None else None
+            default = _given_default(one, keys) if other is None else None
             value = other.value if other is not None else default
             (told if value is None else apart).append(one if value is None else one._replace(value=value, raw=value))
         found.append(part._replace(fragment=fragment._replace(statements=tuple(told))))

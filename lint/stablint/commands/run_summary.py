@@ -162,6 +162,10 @@ def _purpose(name: str) -> str:
     return _PURPOSES.get(word[:8], word)
 
 
+# Why an objective is not known that what the program loads may well say.
+_OPEN = re.compile(r"which trainer reads|a head is trained|is no setting of supervised")
+
+
 def _objective(world: World) -> str:
     """A program that is called after an objective most likely has it, which no check takes for a fact."""
     purpose = world.stated("launch.purpose")
@@ -174,9 +178,19 @@ def _objective(world: World) -> str:
         if named is not None:
             return _purpose(named[1]) + gettext(" (presumed from the file's name)")
         goal = world.stated("launch.goal")
-        if isinstance(goal, str):
+        open_to_it = _OPEN.search(fact.value.reason) is not None if is_unknown(fact.value) else fact.value == "sft"
+        if isinstance(goal, str) and open_to_it:
             return goal + gettext(" (presumed)")
+    trainer = world.value("derived.trainer")
+    if is_unknown(fact.value) and isinstance(trainer, str) and trainer in _BY_TRAINER:
+        return _BY_TRAINER[trainer] + gettext(" (presumed)")
     return _said(world, "derived.objective")
+
+
+# Whose trainer has one objective, whatever sections its file has.
+_BY_TRAINER = {
+    f"trl.{name}Trainer": name.lower() for name in ("SFT", "DPO", "KTO", "ORPO", "CPO", "GRPO", "RLOO", "PPO", "Reward")
+}
 
 
 def _said(world: World, name: str) -> str:

@@ -20,7 +20,7 @@ def fill(template: str, world: Facts) -> str:
 def quotes_nothing(template: str, world: Facts) -> bool:
     """Whether the sentence would quote a setting that nobody says: `is-not` holds of it as well, and "`x: absent`" is no fault of any file."""
     return any(
-        form in ("", "value") and not name.startswith("item") and world.fact(name).value is ABSENT
+        not form and not name.startswith("item") and world.fact(name).value is ABSENT
         for name, form in _FIELD.findall(template)
     )
 

@@ -51,7 +51,7 @@ def length(
         return None
     constants = _constants(tree)
     values: dict[int, tuple[Document, Entry | None, int]] = {}
-    for value in list(_cut_at(tree)) or _sliced_at(tree):
+    for value in list(_cut_at(tree)) or list(_sliced_at(tree)) or _handed_at(tree):
         number: object = value.value if isinstance(value, ast.Constant) else None
         place: tuple[Document, Entry | None] = (document, None)
         name: str = (
@@ -98,6 +98,7 @@ def _named(
     for name in (*([divides[1]] if divides is not None else []), *_SURE, "max_length"):
         found = given[name] if name in given else options.get(name) if name != "max_length" else None
         number = plain_value(found[1].value) if found is not None else None
+        number = number if isinstance(number, int) or found is None else _declared_as(name, text)
         if found is not None and isinstance(number, int) and number > 1:
             return *found, number, 0
     return None
@@ -150,6 +151,29 @@ def _sliced_at(tree: ast.Module) -> Iterator[ast.expr]:
         if node.slice.lower is None and words and _A_LENGTH.search(words[-1]) and _are_rows(node.value):
             assert upper is not None
             yield upper
+
+
+_MAKES_ROWS = re.compile(
+    r"dataset|collat|tokeni[sz]|preprocess|prepare|encode|data_?module|build_rows|make_rows", re.IGNORECASE
+)
+_OF_ROWS = re.compile(r"(?:\w+_)?(?:max_(?:seq(?:uence)?_)?len(?:gth)?|cutoff_len|block_size|seq_len(?:gth)?)")
+_OF_A_PART = re.compile(
+    r"prompt|query|question|target|output|answer|summary|gen|new|completion|source|label", re.IGNORECASE
+)
+
+
+def _handed_at(tree: ast.Module) -> Iterator[ast.expr]:
+    """The length that a class or function gets which makes the rows: `Rows(tokenizer, max_length=args.max_length)`."""
+    pending: list[ast.AST] = [tree]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and _OF_A_TEST.search(node.name):
+            continue
+        pending += ast.iter_child_nodes(node)
+        if isinstance(node, ast.Call) and _MAKES_ROWS.search((dotted(node.func) or [""])[-1]):
+            for one in node.keywords:
+                if one.arg and _OF_ROWS.fullmatch(one.arg) and not _OF_A_PART.search(one.arg):
+                    yield one.value
 
 
 def _are_rows(node: ast.expr) -> bool:

@@ -5,6 +5,7 @@ Asked only where a file is shown: of what is presumed here nobody is told anythi
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import sys
@@ -109,7 +110,7 @@ class Ways:
         way = self._way(texts, options, whole and not frozen)
         document = next(iter(self._files.documents(program)), None)
         plain = whole and _CASTS.search("".join(texts)) is None
-        partly = whole and frozen and way is None and not any(map(_MADE_SOMEHOW.search, texts))
+        partly = whole and frozen and way is None and not any(_ADAPTS.search(_FREEZING.sub("", one)) for one in texts)
         elsewhere = constants_of(one.text for one in sources[1:])
         found = length(sources[0].text, document, given, options, elsewhere) if document is not None else None
         return Told(
@@ -119,6 +120,7 @@ class Ways:
             any(map(_FREEZES.search, texts)) and not frozen,
             (
                 *_by_prefix(options),
+                *_by_own_names(options, texts),
                 *_divided(texts[0], options),
                 *self._measures(program, texts[0]),
                 *_of_section(program, fragments),
@@ -131,9 +133,10 @@ class Ways:
                 *(() if frozen else _goal(program, texts, given, options, document)),
                 *((stated("model.partly_frozen", True, document, None),) if partly and document is not None else ()),
             ),
-            _given_or_default(options, given, texts[0]),
+            (*_given_or_default(options, given, texts[0]), *_by_own_names(options, texts)),
             of_trainer(texts[0]),
             plain,
+            way is not None and way.option is None,
         )
 
     def _measures(self, program: str, text: str) -> Iterator[Statement]:
@@ -325,6 +328,9 @@ def _adapted(texts: list[str]) -> str:
     """`lora` or `qlora` where the program or a module of it puts LoRA into a model, whatever its options say; empty where an option may decide."""
     if not any("LoraConfig(" in text for text in texts) or any(map(_OF_OTHERS.search, texts)):
         return ""
+    loading = {(number, name): body for number, text in enumerate(texts) for name, body in _loading(text)}
+    if len(loading) > 1 and not all(map(_ADAPTS_IT.search, loading.values())):
+        return ""  # one of them may be trained whole
     for text in texts:
         for made in re.finditer(r"(?<!def )\bget_peft_model\(", text):
             name = _function(text, made.start())
@@ -335,6 +341,27 @@ def _adapted(texts: list[str]) -> str:
                 continue
             return "qlora" if any(_IN_4_BITS.search(one) for one in texts) else "lora"
     return ""
+
+
+_LOADS_A_MODEL = re.compile(
+    r"\b(?!\w*(?:Config|Tokenizer|Processor|Extractor|Peft)\w*\.)\w*(?:Model|LM|ForConditionalGeneration)\w*\.from_pretrained\("
+)
+_ADAPTS_IT = re.compile(r"\bget_peft_model\(|\bPeftModel\w*\.from_pretrained\(")
+_ASKED_ONLY = re.compile(
+    r"eval|infer|generat|merge|test|ref|teacher|reward|judge|baseline|demo|chat|predict|sampl|export|convert|serve",
+    re.IGNORECASE,
+)
+
+
+def _loading(text: str) -> Iterator[tuple[str, str]]:
+    """The functions that load a model, by their names with what stands in them, but for those that only ask one."""
+    for found in _LOADS_A_MODEL.finditer(text):
+        name = _function(text, found.start())
+        if _ASKED_ONLY.search(name):
+            continue
+        begins = [one.start() for one in re.finditer(r"^[ \t]*(?:async[ \t]+)?def[ \t]", text, re.MULTILINE)]
+        start = max((one for one in begins if one <= found.start()), default=0)
+        yield name, text[start : min((one for one in begins if one > found.start()), default=len(text))]
 
 
 _IN_4_BITS = re.compile(r"load_in_4bit[\"']?[ \t]*[=:,][^\n]{0,60}\bTrue\b")
@@ -365,9 +392,7 @@ def _is_decided(text: str, at: int) -> bool:
     return False
 
 
-_MADE_SOMEHOW = re.compile(
-    r"\b(?:get_peft_model|PeftModel\w*\.from_pretrained|LoraConfig|inject_adapter_in_model|add_adapter)\(|load_in_[48]bit"
-)
+_FREEZING = re.compile(r"\w*fr(?:eez|oz)\w*", re.IGNORECASE)
 _MASKED = re.compile(r"MaskedLM\b|\bmlm_probability\b|\bmlm[ \t]*=[ \t]*True")
 _CAUSAL = re.compile(r"CausalLM\b|LMHead|Seq2SeqLM|ConditionalGeneration|DPOTrainer|SFTTrainer|GPT", re.IGNORECASE)
 _CLASSIFIES = re.compile(r"For(?:Sequence|Token)Classification\b|\bnum_labels\b")
@@ -509,6 +534,42 @@ def _given_or_default(options: Table[str, Given], given: Table[str, Given], text
     return tuple(found)
 
 
+# Names that programs have for these settings, and that can be nothing else.
+_OWN_NAMES = {
+    "training.learning_rate": ("lr", "learning_rate", "lr_init", "base_lr", "peak_lr"),
+    "training.num_train_epochs": ("num_train_epochs", "num_epochs", "epochs", "epoch_num", "n_epochs", "epoch_count", "max_epochs", "train_epochs"),
+    "training.per_device_train_batch_size": (
+        "per_device_train_batch_size", "train_micro_batch_size_per_gpu", "micro_batch_size", "micro_bsz", "per_gpu_train_batch_size",
+        "per_gpu_batch_size", "batch_size_per_gpu",
+    ),
+    "training.gradient_accumulation_steps": (
+        "gradient_accumulation_steps", "gradient_accumulation", "grad_accum", "grad_accum_steps", "accumulation_steps", "accum_steps", "grad_acc_steps",
+        "accumulate_grad_batches",
+    ),
+}  # fmt: skip
+
+
+def _by_own_names(options: Table[str, Given], texts: list[str]) -> Iterator[Statement]:
+    """What the program's options say of the rate, the epochs and the batch, where it reads one of them, and only one."""
+    for fact, names in _OWN_NAMES.items():
+        said = [
+            (name, value)
+            for name in names
+            if name in options
+            and isinstance(value := _as_number(plain_value(options[name].entry.value)), (int, float))
+            and not isinstance(value, bool)
+            and 0 < value < (1 if fact == "training.learning_rate" else math.inf)
+            and any(own.reads(text, name) for text in texts)
+        ]
+        if len(said) == 1:
+            yield stated(fact, said[0][1], *options[said[0][0]])
+
+
+def _as_number(value: object) -> object:
+    """`2e-5`, which YAML takes for a text."""
+    return float(value) if isinstance(value, str) and re.fullmatch(r"\d+(?:\.\d*)?[eE][-+]?\d+", value) else value
+
+
 _OF_MODELS = (
     "model_name_or_path", "model_name", "model_id", "base_model", "model", "model_path", "base_model_name", "pretrained_model_name_or_path",
 )  # fmt: skip
@@ -529,8 +590,12 @@ def _model_by_default(text: str, name: str) -> str:
 
 
 def _said(way: Way, program: Document | None) -> Statement | None:
-    if way.option is None:
-        return stated("training.finetuning_type", way.word, program, None) if program is not None else None
+    if way.option is None and program is None:
+        return None
+    if way.option is None and program is not None:  # what the weights are loaded in says the rest
+        fact, value = ("lora.use_peft", True) if way.word == "lora" else ("training.finetuning_type", way.word)
+        return stated(fact, value, program, None)
+    assert way.option is not None
     if way.word == "qlora":
         return stated("training.finetuning_type", "qlora", *way.option)
     return stated("lora.use_peft", way.word == "lora", *way.option)
