@@ -118,16 +118,19 @@ def with_its_way(parts: list[Part], programs: list[Program], around: Around) -> 
         handed = next((one for one in statements if one.fact == "trainer.max_length"), None)
         more += [handed._replace(fact="training.max_length", value=told.of_trainer)] if handed is not None else []
     unclear = {one.fact for one in statements if isinstance(one.value, Unknown)}
+    taken: set[str] = set()  # of several that say the same the first counts
     for one in told.open:
         if (
-            one.fact not in known
+            one.fact not in known | taken
             and (one.fact != "model.dtype" or torch)
             and known.isdisjoint(_SAID_BY.get(one.fact, ()))
         ):
+            taken.add(one.fact)
             dropped.add(one.fact)
             more.append(one)
     for one in told.unclear:
-        if one.fact in unclear:
+        if one.fact in unclear and one.fact not in taken:
+            taken.add(one.fact)
             dropped.add(one.fact)
             more.append(one)
     if dropped:

@@ -120,11 +120,11 @@ class Ways:
             any(map(_FREEZES.search, texts)) and not frozen,
             (
                 *_by_prefix(options),
-                *_by_own_names(options, texts),
                 *_divided(texts[0], options),
                 *self._measures(program, texts[0]),
                 *_of_section(program, fragments),
                 *_base(given),
+                *_by_own_names(options, texts),
                 *(
                     (stated("model.dtype", "float32", document, None),)
                     if document is not None and plain and not any("from_pretrained(" in text for text in texts)
@@ -192,12 +192,7 @@ class Ways:
                 if "True" in found[0] or _is_of_another(text, found) or _is_within(text, found.start(2), off):
                     continue
                 name = _function(text, found.start(2))
-                calls = [
-                    (other, call.start())
-                    for other in texts
-                    for call in re.finditer(rf"(?<!def )\b{name}\(", other)
-                    if name
-                ]
+                calls = _calls(name, texts) if name else []
                 if not calls or not all(_is_within(other, at, off) for other, at in calls):
                     return True
         return False
@@ -328,15 +323,20 @@ def _adapted(texts: list[str]) -> str:
     """`lora` or `qlora` where the program or a module of it puts LoRA into a model, whatever its options say; empty where an option may decide."""
     if not any("LoraConfig(" in text for text in texts) or any(map(_OF_OTHERS.search, texts)):
         return ""
-    loading = {(number, name): body for number, text in enumerate(texts) for name, body in _loading(text)}
+    loading = {
+        (number, name): body
+        for number, text in enumerate(texts)
+        for name, body in _loading(text)
+        if not number or name in ("", "__init__") or _calls(name, texts)
+    }
     if len(loading) > 1 and not all(map(_ADAPTS_IT.search, loading.values())):
         return ""  # one of them may be trained whole
-    for text in texts:
+    for number, text in enumerate(texts):
         for made in re.finditer(r"(?<!def )\bget_peft_model\(", text):
             name = _function(text, made.start())
-            calls = [
-                (other, call.start()) for other in texts for call in re.finditer(rf"(?<!def )\b{name}\(", other) if name
-            ]
+            calls = _calls(name, texts) if name else []
+            if number and name and not calls and name != "__init__":
+                continue  # of a module from which something else is imported
             if _is_decided(text, made.start()) or (calls and all(_is_decided(*one) for one in calls)):
                 continue
             return "qlora" if any(_IN_4_BITS.search(one) for one in texts) else "lora"
@@ -671,6 +671,12 @@ def _function(text: str, at: int) -> str:
     """The function that a line stands in."""
     found = list(re.finditer(r"^[ \t]*def[ \t]+(\w+)", text[:at], re.MULTILINE))
     return found[-1][1] if found else ""
+
+
+def _calls(name: str, texts: list[str]) -> list[tuple[str, int]]:
+    """Where a function of this name is called, in which of the texts."""
+    called = re.compile(rf"(?<!def )\b{name}\(")
+    return [(text, found.start()) for text in texts for found in called.finditer(text)]
 
 
 def _asks(name: str) -> re.Pattern[str]:
