@@ -53,11 +53,13 @@ def test_a_flag_has_its_own_name(tmp_path: Path) -> None:
     ("template", "nothing"),
     [
         ("{training.learning_rate} is high", False),
-        ("{training.num_train_epochs:value} epochs", False),  # a default is a value
+        ("{training.num_train_epochs} epochs", False),  # a default is a value
         ("`{fsdp.fsdp_version}` is old", True),
+        ("`{fsdp.offload_params}` is on", False),  # no condition excludes a value of it
         ("sdpa, {fsdp.fsdp_version:value} here", False),  # a sentence that knows of it
         ("nothing is quoted", False),
     ],
 )
 def test_what_nobody_says_is_quoted_by_no_sentence(template: str, nothing: bool, tmp_path: Path) -> None:
-    assert quotes_nothing(template, world(tmp_path, {"train.yaml": RECIPE})) is nothing
+    asked = frozenset({"training.learning_rate", "training.num_train_epochs", "fsdp.fsdp_version"})
+    assert quotes_nothing(template, world(tmp_path, {"train.yaml": RECIPE}), asked) is nothing

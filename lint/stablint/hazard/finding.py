@@ -61,7 +61,7 @@ def finding(
         severity = min(severity, "warning", key=_RANK.__getitem__)
     if severity == "info" and not hazard.guesses and _is_idle(hazard, unseen, partly):
         return None
-    if wording.quotes_nothing(hazard.message, world):
+    if wording.quotes_nothing(hazard.message, world, _excluded(hazard.when)):
         return None
     fact, place, absent = _place(hazard, world, names, item)
     remedies = _remedies(hazard, world)
@@ -274,6 +274,17 @@ def _about_keys(conditions: list[list[Any]]) -> bool:
         else _about_keys(one[1])
         for one in conditions
     )
+
+
+def _excluded(conditions: list[list[Any]]) -> frozenset[str]:
+    """The settings that are held against values which they are not to have: of one that nobody says that is true as well."""
+    found: set[str] = set()
+    for one in conditions:
+        if isinstance(one[1], list):
+            found |= _excluded(one[1])
+        elif one[0] in ("is-not", "not-in"):
+            found.add(one[1])
+    return frozenset(found)
 
 
 def _about_choices(conditions: list[list[Any]]) -> bool:

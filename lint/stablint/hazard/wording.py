@@ -17,11 +17,10 @@ def fill(template: str, world: Facts) -> str:
     return _FIELD.sub(lambda found: _word(found[1], found[2], world), template)
 
 
-def quotes_nothing(template: str, world: Facts) -> bool:
-    """Whether the sentence would quote a setting that nobody says: `is-not` holds of it as well, and "`x: absent`" is no fault of any file."""
+def quotes_nothing(template: str, world: Facts, among: frozenset[str]) -> bool:
+    """Whether the sentence would quote one of these settings that nobody says: "`x: absent`" is no fault of any file."""
     return any(
-        not form and not name.startswith("item") and world.fact(name).value is ABSENT
-        for name, form in _FIELD.findall(template)
+        not form and name in among and world.fact(name).value is ABSENT for name, form in _FIELD.findall(template)
     )
 
 
