@@ -100,6 +100,7 @@ class Ways:
         self._closures: dict[str, tuple[list[_Source], bool]] = {}
         self._known: dict[str, list[Given]] = {}
         self._importing: dict[str, list[str]] = {}
+        self._imports_of: dict[str, dict[str, tuple[str, ...]]] = {}
 
     def told(self, program: str, fragments: list[Fragment]) -> Told:
         given = _given(fragments)
@@ -250,17 +251,20 @@ class Ways:
         if module not in self._importing:
             stem = os.path.splitext(os.path.basename(module))[0]
             stem = os.path.basename(os.path.dirname(module)) if stem == "__init__" else stem
-            told = re.compile(rf"^[ \t]*(?:from|import)\b[^\n]*\b{re.escape(stem)}\b", re.MULTILINE)
-            root = self._files.root(module)
             self._importing[module] = [
                 one
-                for one in (programs_of(root, self._files) if os.path.isdir(root) else ())
+                for one, names in self._imported_by(self._files.root(module)).items()
                 if one != module
-                and one.endswith(".py")
-                and told.search(text := self._text(one)) is not None
-                and any(module in self._modules(name, one) for name in _imports(text) if stem in name)
+                and any(module in self._modules(name, one) for name in names if stem in name.split("."))
             ]
         return self._importing[module]
+
+    def _imported_by(self, root: str) -> dict[str, tuple[str, ...]]:
+        """What each program of the repository imports; looked for once."""
+        if root not in self._imports_of:
+            programs = programs_of(root, self._files) if os.path.isdir(root) else ()
+            self._imports_of[root] = {one: tuple(_imports(self._text(one))) for one in programs if one.endswith(".py")}
+        return self._imports_of[root]
 
     def _collected(self, program: str) -> tuple[list[_Source], bool]:
         found, whole = {program: _Source(program, self._text(program))}, True
