@@ -1008,3 +1008,14 @@ def test_what_a_loop_trains_for_by_what_it_loads(loads: str, goal: str, tmp_path
     )
     (run,) = shown(tmp_path, "fit.py", {"fit.py": text})
     assert in_words(effective(run))["objective"].startswith(goal)
+
+
+@pytest.mark.parametrize(("word", "method"), [("lora", "lora (presumed)"), ("none", "unknown"), ("bone", "unknown")])
+def test_an_option_that_is_called_after_the_library(word: str, method: str, tmp_path: Path) -> None:
+    text = OWN_LOOP.replace(
+        "args = parser.parse_args()\n",
+        'parser.add_argument("--peft", default="none")\nargs = parser.parse_args()\n'
+        'if args.peft != "none":\n    from adapting import adapted\n    model = adapted(model)\n',
+    )
+    (run,) = shown(tmp_path, "run.sh", {"train.py": text, "run.sh": f"{RUNS_IT} --peft {word}\n"})
+    assert in_words(effective(run))["method"] == method

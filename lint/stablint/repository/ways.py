@@ -79,7 +79,9 @@ _METHODS = {
     "full_finetune": "full",
     "full_finetuning": "full",
 }
-_METHOD = re.compile(r"(?:method|mode|(?:finetuning|finetune|tuning|training|train|ft)_(?:type|method|mode))\Z")
+_METHOD = re.compile(
+    r"(?:method|mode|peft|adapter|tuner|(?:finetuning|finetune|tuning|training|train|ft|peft|adapter|tuner)_(?:type|method|mode))\Z"
+)
 
 
 class Way(NamedTuple):
@@ -688,7 +690,7 @@ def _asks(name: str) -> re.Pattern[str]:
 
 
 def _is_compared(name: str, texts: list[str]) -> bool:
-    asked = re.compile(rf"\b{name}[ \t]*(?:==|!=|in\b|not in\b)[^\n]{{0,200}}(?:lora|full)", re.IGNORECASE)
+    asked = re.compile(rf"\b{name}[ \t]*(?:==|!=|in\b|not in\b)[^\n]{{0,200}}(?:lora|full|none)", re.IGNORECASE)
     return any(map(asked.search, texts))
 
 
