@@ -169,7 +169,8 @@ def join(parts: list[Part], files: Files, trusting: bool = False) -> tuple[list[
             followed.linked.add(path)
             if link.role in ("config", "settings") and not link.reader:
                 named.add(path)
-        if far:
+        own_reader = link.role == "config" and parts[0].fragment.block.kind == "flags" and parts[0].fragment.presumed
+        if far or own_reader:
             found = [fragment._replace(presumed=True) for fragment in found]
         if link.role == "script" and found[0].block.kind == "call":
             several = list(itertools.islice(program_runs.groups(of_the_program(found)), 2))

@@ -124,9 +124,20 @@ def lower_flags(block: Block, layer: str = "flags", command: str = "") -> Fragme
     if words and isinstance(words[0].value, str):
         links.append(Link("config", words[0].value, Place(block.document, "config", words[0].start, words[0].end)))
     block = block._replace(mapping=block.mapping._replace(open=block.mapping.open or more))
-    return Fragment(
-        "torchtune", block, layer, statements, {"training": OPEN}, {}, tuple(links), entry=True, framework="torchtune"
+    # A recipe of one's own makes of the keys what it likes; a component that takes another's place has arguments of its own.
+    text = block.document.text.text
+    own = (
+        "/" in recipe
+        or recipe.endswith(".py")
+        or any(_TAKES_APART.match(text, one.start) for one in (*words[1:], *behind))
     )
+    return Fragment(
+        "torchtune", block, layer, statements, {"training": OPEN}, {}, tuple(links), entry=True, framework="torchtune",
+        presumed=own,
+    )  # fmt: skip
+
+
+_TAKES_APART = re.compile(r"[\"']?(?:~|[\w.]{1,200}\._component_=)")
 
 
 def _replaced(key: str) -> Row | None:
