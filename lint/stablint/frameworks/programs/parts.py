@@ -408,11 +408,22 @@ def _imports(block: Block, call: Call) -> Fragment:
         library, _, name = entry.key.partition(".")
         kind = "modules" if "." in name else "names"
         names = reader(f"{library}.{kind}") if library in _OFFER else None
-        if names is not None and (names.ever(name) or (_CLASS.fullmatch(name) and not names.was_offered(name))):
+        told = names is not None and (names.ever(name) or (_CLASS.fullmatch(name) and not names.was_offered(name)))
+        if told and not _is_put_there(library, name, block.document.text.text):
             row = Row(entry.key, f"keys.{library}-names.{name}")
             statements.append(statement(block, entry, (entry.key,), row, "import"))
     classes = {f"keys.{library}-names": (f"{library}.names", f"{library}.modules") for library in _OFFER}
     return Fragment("python", block, "import", tuple(statements), {}, classes if statements else {})
+
+
+def _is_put_there(library: str, name: str, text: str) -> bool:
+    """Whether the program itself gives the library the name, or another module in its place: `trl.OwnTrainer = OwnTrainer`."""
+    last = name.rpartition(".")[2]
+    return (
+        re.search(rf"(?<![\w.]){library}(?:\.\w+)*\.{last}[ \t]*=(?!=)", text) is not None
+        or re.search(rf"\bsetattr\([ \t]*{library}\b[^\n]{{0,80}}[\"']{last}[\"']", text) is not None
+        or re.search(rf"\bsys\.modules\[[ \t]*[\"']{library}\b", text) is not None
+    )
 
 
 def _program(block: Block, call: Call) -> Fragment:
