@@ -377,6 +377,9 @@ class Names:
         target = getattr(node, "target", None)
         if target is not None:
             self._target(target, None, "other", end_of(target), scope, True)
+        if isinstance(node, ast.Match):
+            for case in node.cases:
+                self._branches(_asks_for(node.subject, case.pattern), case.body, (), scope)
         if isinstance(node, (ast.For, ast.AsyncFor, ast.While)):
             scope.loops.append((position_of(node), end_of(node)))
         self._later(children(node), scope, True)
@@ -472,6 +475,13 @@ _VISITORS: dict[str, Callable[..., None]] = {
     "ExceptHandler": Names.named, "MatchAs": Names.named, "MatchStar": Names.named, "MatchMapping": Names.named,
     "Expr": Names.statement, "Global": Names.global_, "Nonlocal": Names.nonlocal_, "Delete": Names.delete, "Call": Names.call,
 }  # fmt: skip
+
+
+def _asks_for(subject: ast.expr, pattern: ast.pattern) -> ast.expr:
+    """What a `case` asks: `mode == "train"`, or no more than that the subject is of some form."""
+    if not isinstance(pattern, ast.MatchValue):
+        return subject
+    return ast.copy_location(ast.Compare(subject, [ast.Eq()], [pattern.value]), subject)
 
 
 # Of these the attributes are looked at elsewhere: `trainer.args.max_steps = …`, `trainer.model.config.use_cache = …`.
