@@ -13,7 +13,8 @@ _ROW = {
     "library", "from", "before", "framework", "objectives", "when", "loss", "rows", "checkpoints", "outside", "shifted",
     "narrow", "rank", "types", "source",
 }  # fmt: skip
-_LOSSES = {"full", "chunked", "piecewise", "fused", "elastic"}
+_LOSSES = {"full", "chunked", "piecewise", "fused", "elastic", "none"}
+_OUTSIDE = {"float32", "half"}
 
 
 def compile_memory(root: Path) -> dict[str, object]:
@@ -38,4 +39,6 @@ def _row(part: str, row: dict[str, Any]) -> dict[str, Any]:
         raise ValueError(f"kernels.yaml, {part}: a row says {part} and its source, and nothing unknown: {row}")
     if part == "loss" and (row["loss"] not in _LOSSES or ("rows" in row) is not (row["loss"] == "chunked")):
         raise ValueError(f"kernels.yaml: {row['loss']}: one of {', '.join(sorted(_LOSSES))}, rows where it is chunked")
+    if part == "outside" and row["outside"] not in _OUTSIDE:
+        raise ValueError(f"kernels.yaml: {row['outside']}: one of {', '.join(sorted(_OUTSIDE))}")
     return {key: value for key, value in row.items() if key != "source"}

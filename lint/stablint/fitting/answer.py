@@ -164,9 +164,10 @@ def verdict(estimate: Estimate, room: float | None, reading: Reading | None = No
 
 
 def gathers(reading: Reading) -> bool:
-    """Whether weights or gradients of a model that is trained whole come and go in pieces."""
-    sharding = reading.plan.sharding
-    return reading.plan.method == "full" and sharding.gradients > 1 and sharding.engine in ("fsdp", "deepspeed")
+    """Whether weights come and go in pieces, or the gradients of a model that is trained whole. Packed weights lie in buffers, which nothing gathers."""
+    plan, sharding = reading.plan, reading.plan.sharding
+    shards = sharding.gradients if plan.method == "full" else 1 if plan.packed else sharding.weights
+    return shards > 1 and sharding.engine in ("fsdp", "deepspeed")
 
 
 def _by_weights(world: World, room: float | None) -> str:

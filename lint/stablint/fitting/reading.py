@@ -105,7 +105,12 @@ def read(w: World) -> list[Reading]:
     shapes = shapes_of(w, assumed)
     shape, heads, groups = shapes[0]
     kind = w.value("model.type")
-    type_, factor = traced_type(kind if isinstance(kind, str) else "", assumed, w.value("model.is_moe") is True)
+    type_, factor = traced_type(
+        kind if isinstance(kind, str) else "",
+        assumed,
+        w.value("model.is_moe") is True,
+        w.is_stated("model.vision_tower"),
+    )
     weights = weights_of(w, method, assumed)
     compute = w.value("derived.compute_dtype")
     own = w.framework.rollout
@@ -178,10 +183,12 @@ def read(w: World) -> list[Reading]:
     if megatron and tensor > 1:
         length = Range(length.low / tensor, length.usual / tensor, length.high)  # where sequences are divided as well
     loss, rows, older = loss_of(w, assumed)
+    if loss == "none" and not shape.tied:
+        shape = shape._replace(parameters=shape.parameters - shape.vocab * shape.hidden, tied=True)  # no head of words
     attention = w.value("model.attn_implementation")
     eager = attention == "eager" or (not isinstance(attention, str) and _builds_scores(w, assumed))
     flash = isinstance(attention, str) and ("flash" in attention or attention == "flex_attention")
-    rows_of = batch * (2 if objective in _PAIRS else 1)
+    rows_of = batch * (2 if objective in (*_PAIRS, "reward") else 1)
     alone = rows_of == 1  # nothing to pad to
     if not flash and filled and packs_into_one_row(w):
         # The packed rows of a batch become one row without padding, which other kernels than flash attention take with a mask of its square
@@ -223,12 +230,12 @@ def read(w: World) -> list[Reading]:
                 "pictures: none at the low end, half of each row usually, all of it in a tower that keeps it at the high end"
             )
         )
-    quantised = weights in BITS
+    outside, wide_norms = outside_width(w) if weights in BITS else (sure(2.0), False)
     dropout = w.value("lora.lora_dropout")
     plan = Plan(
         shape=shape, heads=heads, groups=groups, method="full" if method == "full" else "lora", weights=weights, autocast=autocast,
         mixed=is_mixed(w) or bool(divided_by),
-        outside=outside_width(w) if quantised else sure(2.0), trained=trained, copied=copied,
+        outside=outside, wide_norms=wide_norms, trained=trained, copied=copied,
         rank=rank_of(w) if method != "full" else 0, spread=spread, dropout=isinstance(dropout, (int, float)) and dropout > 0,
         optimizer=optimizer or UNKNOWN_OPTIMIZER, sharding=Sharding(), rows=rows_of, length=length,
         accumulates=_accumulates(w), checkpointed=_checkpointed(w, assumed), checkpoints_on_host=host,
@@ -292,7 +299,7 @@ def _adapted(w: World, plan: Plan) -> Plan:
     """The least that is trained of a model: an adapter on weights in 4 bits."""
     _, spread, _, trained = adapter_of(w, plan.shape, "lora", [])
     return plan._replace(
-        method="lora", weights="4bit", autocast=True, outside=sure(2.0), trained=trained, copied=0, rank=8, spread=spread, reference=False,
+        method="lora", weights="4bit", autocast=True, outside=sure(2.0), wide_norms=False, trained=trained, copied=0, rank=8, spread=spread, reference=False,
     )  # fmt: skip
 
 

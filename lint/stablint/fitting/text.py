@@ -112,6 +112,8 @@ def _because(name: str, told: Told, world: World) -> str:
         return f"{kept}, " + gettext("{blocks} blocks x {tokens} tokens").format(
             blocks=shape.layers, tokens=f"{tokens:,.0f}"
         )
+    if name == "logits" and plan.loss == "none":
+        return gettext("a head of one value a row")
     if name == "logits":
         how = "" if plan.loss == "full" else f", {plan.loss} loss"
         return (

@@ -123,10 +123,11 @@ def with_experts(w: World, plan: Plan, assumed: list[str]) -> tuple[Plan, list[P
     return fused, [linear, *bare]
 
 
-def traced_type(kind: str, assumed: list[str], experts: bool) -> tuple[str, Range]:
+def traced_type(kind: str, assumed: list[str], experts: bool, looks: bool) -> tuple[str, Range]:
+    """`looks`: a tower that sees pictures is put before a model that sees none by itself."""
     types = knowledge.load("memory/types")
     name = kind if kind in types else _SAME.get(kind, "")
-    if kind in _SEEING:
+    if kind in _SEEING or looks:
         assumed.append(Guess(gettext("images are not counted: their tokens and the vision tower come on top")))
     if name in types:
         return name, sure(1.0)
@@ -181,15 +182,15 @@ def _loaded(w: World, own: Rollout) -> str:
     return "bfloat16" if any(w.value(name) in ("bf16", "bfloat16") for name in own.loads) else "float32"
 
 
-def outside_width(w: World) -> Range:
-    """Bytes a parameter of embedding and head beside a quantised base: PEFT's preparation makes them float32, where it is called, but not beside GPTQ
-    (peft 0.21.2 utils/other.py, is_gptq_quantized)."""
+def outside_width(w: World) -> tuple[Range, bool]:
+    """Bytes a parameter of embedding and head beside a quantised base, and whether the norms are float32 though these are not: PEFT's preparation makes
+    all of them float32, where it is called, but not beside GPTQ (peft 0.21.2 utils/other.py, is_gptq_quantized), and embedding and head may be cast back."""
     if w.value("model.quant_method") == "gptq":
-        return sure(2.0)
+        return sure(2.0), False
     for row in knowledge.load("memory/kernels")["outside"]:
         if holds(w, row) is True:
-            return sure(4.0)
-    return Range(2.0, 2.0, 4.0)
+            return (sure(4.0), False) if row["outside"] == "float32" else (sure(2.0), True)
+    return Range(2.0, 2.0, 4.0), False
 
 
 def rank_of(w: World) -> int:

@@ -72,7 +72,7 @@ class Plan(NamedTuple):
     checkpointed: bool
     checkpoints_on_host: bool
     attention: str  # masked | sdpa | eager
-    loss: str  # full | chunked | piecewise | fused | elastic
+    loss: str  # full | chunked | piecewise | fused | elastic | none: no logits
     loss_rows: int
     reference: bool  # a frozen copy of the model
     cache: Range  # of the allocator: a share of what comes and goes in each step
@@ -101,6 +101,7 @@ class Plan(NamedTuple):
     pictures: Range = NO_SHARE  # bytes that pictures take in it
     lean: bool = False  # Liger's norms and activations, which keep their inputs only
     one_mask: bool = False  # one mask serves all blocks
+    wide_norms: bool = False  # norms beside a quantised base are float32, whatever embedding and head are
     squares: Range = sure(1.0)  # the same factor on what grows with the square of the rows
 
     @property

@@ -79,6 +79,7 @@ LLAVA_ROWS = {
         ("quant_type", "quantization.bnb_4bit_quant_type", "plain"),
         ("tune_mm_mlp_adapter", "training.projector_only", "flag"),
         ("mm_tunable_parts", "training.tunable_parts", "words"),
+        ("vision_tower", "model.vision_tower", "plain"),
     ),
     "bits": (Row("bits", "quantization.load_in_4bit", "is-4"), Row("bits", "quantization.load_in_8bit", "is-8")),
 }
