@@ -69,8 +69,7 @@ def remedies(world: World, told: Told) -> list[Remedy]:
                 found.append(remedy)
             elif best is None or remedy.peak[2] < best.peak[2]:
                 best = remedy
-    # What leaves a doubt comes after all that does not.
-    found.sort(key=lambda one: (one.verdict != FITS, one.rank, len(one.facts), -one.peak[1]))
+    found.sort(key=lambda one: (one.rank, len(one.facts), one.verdict != FITS, -one.peak[1]))
     kept: list[Remedy] = []
     for one in found:  # the gentlest of its kind is enough
         if not any(_same_kind(one, other) for other in kept):
