@@ -53,9 +53,8 @@ _SDPA_SINCE = (
 _MASKS_SINCE = "4.53.0"
 _ANSWERING = "trl"
 # Shares of what comes and goes: a quarter for rows of one length. For the logits of rows that differ the median, and what nine of ten stay below, of the
-# allocator replayed over traced steps: 20 cases of how lengths can differ, and of blocks that are computed again ten of 1,000 rows each, whose median is
-# higher (benchmarks/allocator.py; benchmarks/README.md has them).
-_CACHE, _CACHE_MIXED, _CACHE_MIXED_AGAIN = Range(0.0, 0.25, 0.4), Range(0.0, 1.1, 2.7), Range(0.0, 1.5, 2.7)
+# allocator replayed over traced steps: 20 cases of how lengths can differ (benchmarks/allocator.py; benchmarks/README.md has them).
+_CACHE, _CACHE_MIXED = Range(0.0, 0.25, 0.4), Range(0.0, 1.1, 2.7)
 # Segments that grow close the gaps between blocks, whatever their sizes; how far nobody has measured here.
 _APART, _APART_EXPANDABLE = Range(0.0, 1.0, 1.0), Range(0.0, 0.0, 1.0)
 # Seen before the first step: 5% above the arithmetic at least in 21 notebooks that print it.
@@ -218,7 +217,6 @@ def read(w: World) -> list[Reading]:
                 name=f" ({name})" if isinstance(name, str) else ""
             )
         )
-    again = _checkpointed(w, assumed)
     expandable = "expandable_segments:True" in str(w.stated("launch.env.PYTORCH_CUDA_ALLOC_CONF"))
     packed = w.value("model.quant_method") in PACKED and weights in ("4bit", "4bit-double", "8bit")
     seen = seeing.tower(w, shape.parameters, rows_of, length)
@@ -240,10 +238,10 @@ def read(w: World) -> list[Reading]:
         outside=outside, wide_norms=wide_norms, trained=trained, copied=copied,
         rank=rank_of(w) if method != "full" else 0, spread=spread, dropout=isinstance(dropout, (int, float)) and dropout > 0,
         optimizer=optimizer or UNKNOWN_OPTIMIZER, sharding=Sharding(), rows=rows_of, length=length,
-        accumulates=_accumulates(w), checkpointed=again, checkpoints_on_host=host,
+        accumulates=_accumulates(w), checkpointed=_checkpointed(w, assumed), checkpoints_on_host=host,
         attention="eager" if eager else "masked" if masked else "sdpa", loss=loss, loss_rows=rows,
         reference=objective in _REFERENCE and method == "full" and w.value("training.precompute_ref_log_probs") is not True,
-        cache=_CACHE, cache_large=_CACHE if filled or expandable or loss == "elastic" else _CACHE_MIXED_AGAIN if again else _CACHE_MIXED, context=CONTEXT,
+        cache=_CACHE, cache_large=_CACHE if filled or expandable or loss == "elastic" else _CACHE_MIXED, context=CONTEXT,
         apart=_APART_EXPANDABLE if expandable else _APART, loading=_LOADING, activations=factor,
         streams=method == "full" and (w.value("training.optimizer_in_bwd") is True or name in STREAMING),
         evaluated=_evaluated(w), compared=compared_logits(w, objective, loss), tensor=tensor, packed=packed, tower=seen.parameters if seen is not None else 0,
