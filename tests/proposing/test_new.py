@@ -232,6 +232,13 @@ def test_it_takes_less_than_two_seconds(tmp_path: Path, capsys) -> None:
     assert cost(lambda: asked(case, tmp_path / f"out{next(folders)}"), 2) <= 2
 
 
+def test_what_seems_to_fit_and_is_not_taken_says_why() -> None:
+    found = stablint.new("Qwen/Qwen2-7B", gpu="V100-32GB x8", framework="trl", method="full")
+    (why,) = [one for one in found.rejected if one.startswith("full, fp32, ZeRO-3:")]
+    assert "27.1 of 31.8 GiB" in why
+    assert why.endswith("may not be given back in time")
+
+
 def test_the_library_call(tmp_path: Path) -> None:
     made = stablint.new("Qwen/Qwen2.5-7B-Instruct", gpu="RTX 4090 x4", framework="trl", method="lora")
     assert made.verdict == "fits" and "sft.yaml" in made.files and made.needed_gib < made.usable_gib

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from stablint.base import knowledge
 from stablint.base.language import gettext
 from stablint.engine.inspect import Inspection, effective
-from stablint.fitting.answer import FITS, UNKNOWN, Told, answer
+from stablint.fitting.answer import FITS, UNKNOWN, Told, answer, decides
 from stablint.fitting.remedies import Move, changed
 from stablint.fitting.terms import GIB
 from stablint.hardware.gpu import Gpu
@@ -178,13 +178,13 @@ class Search:
         if tried.findings:
             return tried.findings[0]
         room = tried.told.usable
-        return (
-            gettext("{needed} of {room} GiB with rows of {length} tokens one by one").format(
-                needed=f"{tried.needed:.1f}", room=f"{room:.1f}", length=self.request.length
-            )
-            if room
-            else tried.told.why
+        if not room:
+            return tried.told.why
+        needed = gettext("{needed} of {room} GiB with rows of {length} tokens one by one").format(
+            needed=f"{tried.needed:.1f}", room=f"{room:.1f}", length=self.request.length
         )
+        doubt = decides(tried.told) if tried.needed <= room else ""
+        return f"{needed}: {doubt}" if doubt else needed
 
     def _precisions(self, method: str, sharding: str) -> list[tuple[str, str]]:
         """Of the products and of the weights as they are loaded: the best first. DeepSpeed keeps a copy in float32 itself; without it weights that all
