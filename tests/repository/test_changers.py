@@ -78,6 +78,14 @@ def test_what_transformers_has_read_of_the_file_is_changed(line: str, severity: 
     assert [one.severity for one in found if one.code == "D104"] == [severity]
 
 
+@pytest.mark.parametrize(("head", "severity"), [("from mine import prepare", "warning"), ("", "error")])
+def test_arguments_go_through_a_function_of_another_module(head: str, severity: str, tmp_path: Path) -> None:
+    given = "prepare(args)" if head else "args"
+    program = f"{head}\n" + TRAINS.replace("args=args", f"args={given}") % ""
+    found = inspected(tmp_path, {"ds.json": DEEPSPEED, "train.py": program}).report.diagnostics
+    assert [one.severity for one in found if one.code == "D104"] == [severity]
+
+
 LAUNCHED = """compute_environment: LOCAL_MACHINE
 distributed_type: FSDP
 num_machines: 1

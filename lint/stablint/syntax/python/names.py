@@ -435,6 +435,11 @@ class Names:
     def call(self, node: ast.Call, scope: Scope, conditional: bool, target: str | None) -> None:
         found = FoundCall(node, scope, target, conditional)
         self.calls.append(found)
+        for keyword in node.keywords:  # `Trainer(args=prepare(args))`: what the trainer gets may be another object
+            if keyword.arg == "args" and isinstance(keyword.value, ast.Call) and not _only_reads(keyword.value.func):
+                for argument in keyword.value.args:
+                    if isinstance(argument, ast.Name):
+                        self.handed.setdefault(argument.id, []).append(keyword.value)
         function = node.func
         if isinstance(function, ast.Name) and not function.id[:1].isupper():
             for argument in (*node.args, *(keyword.value for keyword in node.keywords)):
