@@ -125,3 +125,21 @@ def test_a_frozen_base_that_is_gathered_may_not_be_given_back_in_time(
     found = reward(tmp_path, files)
     assert found.reading is not None
     assert gathers(found.reading) is gathered
+
+
+def test_axolotls_flash_attention_keeps_no_scores_in_old_releases(tmp_path: Path) -> None:
+    text = (
+        "base_model: mistralai/Mistral-7B-v0.1\nload_in_4bit: true\nadapter: qlora\nlora_r: 32\nlora_target_linear: true\nsequence_len: 8192\n"
+        "datasets: [{path: d, type: alpaca}]\nsample_packing: true\nmicro_batch_size: 2\ngradient_accumulation_steps: 4\nnum_epochs: 1\nlearning_rate: 2.0e-4\n"
+        "optimizer: adamw_bnb_8bit\nbf16: true\ngradient_checkpointing: true\noutput_dir: out\n"
+    )
+    flash, eager = (
+        answer(
+            world(tmp_path, {"train.yaml": text + more}, gpus=["RTX 4090"], releases=["transformers==4.34.0"]),
+            "RTX 4090",
+        )
+        for more in ("flash_attention: true\n", "")
+    )
+    assert flash.reading is not None and eager.reading is not None
+    assert (flash.reading.plan.attention, eager.reading.plan.attention) == ("sdpa", "eager")
+    assert flash.verdict != "does-not-fit"

@@ -186,6 +186,10 @@ def read(w: World) -> list[Reading]:
     if loss == "none" and not shape.tied:
         shape = shape._replace(parameters=shape.parameters - shape.vocab * shape.hidden, tied=True)  # no head of words
     attention = w.value("model.attn_implementation")
+    if (
+        not isinstance(attention, str) and w.value("training.flash_attention") is True
+    ):  # axolotl's switch, which patches old releases as well
+        attention = "flash_attention_2"
     eager = attention == "eager" or (not isinstance(attention, str) and _builds_scores(w, assumed))
     flash = isinstance(attention, str) and ("flash" in attention or attention == "flex_attention")
     rows_of = batch * (2 if objective in (*_PAIRS, "reward") else 1)
