@@ -373,3 +373,35 @@ def test_an_option_that_the_program_sets_again_is_not_known(tmp_path, body, know
     command = "torchrun --nproc_per_node 8 train.py --device_map auto --model_name_or_path a/b --learning_rate 1e-5 --output_dir o\n"
     found = world(tmp_path, {"run.sh": command, "train.py": SET_AGAIN.replace("BODY", body)})
     assert is_unknown(found.value("model.device_map")) is not known
+
+
+WORKED_OUT = """import argparse
+from trl import GRPOConfig, GRPOTrainer
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--num_generations", type=int)
+options = parser.parse_args()
+{lines}
+GRPOTrainer(model="Qwen/Qwen2.5-0.5B", args=args, reward_funcs=[len], train_dataset=rows).train()
+"""
+
+
+@pytest.mark.parametrize(
+    ("lines", "severities"),
+    [
+        ("args = GRPOConfig(output_dir='out', num_generations=options.num_generations)", {"error"}),
+        ("args = GRPOConfig(output_dir='out', num_generations=options.num_generations * 8)", set()),
+        ("n = options.num_generations + 1\nargs = GRPOConfig(output_dir='out', num_generations=n)", set()),
+        ("args = GRPOConfig(output_dir='out', num_generations=max(2, options.num_generations))", set()),
+    ],
+)
+def test_what_a_program_works_out_from_an_option_is_not_what_the_command_says(
+    lines: str, severities: set[str], tmp_path: Path
+) -> None:
+    files = {
+        "run.sh": "python train.py --num_generations 1\n",
+        "train.py": WORKED_OUT.format(lines=lines),
+        "requirements.txt": "trl==1.16.0\n",
+    }
+    found = inspected(tmp_path, files).findings
+    assert {one.severity for one in found if one.hazard.code == "R101"} == severities

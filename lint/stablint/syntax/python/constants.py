@@ -88,13 +88,13 @@ class Constants:
         left, right = self.value(node.left, scope), self.value(node.right, scope)
         for part in (left, right):
             if not isinstance(part, Scalar) or isinstance(part.value, Unknown):
-                return self.unknown(node, _why(part))
+                return self.unknown(node, _worked_out(part))
         assert isinstance(left, Scalar) and isinstance(right, Scalar)
         if isinstance(node.op, ast.Add) and isinstance(left.value, str) and isinstance(right.value, str):
             return self.joined(node, [left.value, right.value], self.form(left, right))
         value = calculated(type(node.op), left.value, right.value)
         if value is None:
-            return self.unknown(node, "computed when the program runs")
+            return self.unknown(node, _COMPUTED)
         return self.scalar(node, value, self.form(left, right), False)
 
     def compare(self, node: ast.Compare, scope: Scope) -> Node:
@@ -117,7 +117,7 @@ class Constants:
                 return self.unknown(node, _why(part))
             if bool(part.value) is stop or part is parts[-1]:
                 return self.scalar(node, part.value, self.form(*parts), False)
-        return self.unknown(node, "computed when the program runs")
+        return self.unknown(node, _COMPUTED)
 
     def format(self, node: ast.JoinedStr, scope: Scope) -> Node:
         """An f-string of constants, without format specifications."""
@@ -179,9 +179,14 @@ def _are_alike(left: Scalar, right: Scalar) -> bool:
     return (left.form == "attribute") is (right.form == "attribute") or left.value is None or right.value is None
 
 
+def _worked_out(part: Node) -> str:
+    """`args.x * 4` is not what the command says of `x`."""
+    why = _why(part)
+    return _COMPUTED if why.endswith(FROM_FLAGS) else why
+
+
+_COMPUTED = "computed when the program runs"
+
+
 def _why(part: Node) -> str:
-    return (
-        part.value.reason
-        if isinstance(part, Scalar) and isinstance(part.value, Unknown)
-        else "computed when the program runs"
-    )
+    return part.value.reason if isinstance(part, Scalar) and isinstance(part.value, Unknown) else _COMPUTED
