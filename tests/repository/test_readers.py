@@ -332,9 +332,9 @@ AFTERWARDS = {
 
 @pytest.mark.parametrize(("line", "severity"), AFTERWARDS.values(), ids=AFTERWARDS)
 def test_what_may_change_any_argument_makes_of_an_error_a_warning(tmp_path, line, severity):
-    program = f"from trl import SFTConfig, SFTTrainer\na = SFTConfig(output_dir='o', padding_free=True, max_length=1024)\n{line}\nSFTTrainer(model='m', args=a, train_dataset=d)\n"
+    program = f"from trl import SFTConfig, SFTTrainer\na = SFTConfig(output_dir='o', pad_to_multiple_of='eight')\n{line}\nSFTTrainer(model='m', args=a, train_dataset=d)\n"
     found = inspected(tmp_path, {"t.py": program, ".git/HEAD": ""}, releases=["trl==1.16.0", "transformers==5.23.0"])
-    assert {one.hazard.code: one.severity for one in found.findings}["R122"] == severity
+    assert {one.hazard.code: one.severity for one in found.findings}["R127"] == severity
 
 
 def test_a_configuration_that_a_program_changes_is_doubted_for_its_framework_as_well(tmp_path):

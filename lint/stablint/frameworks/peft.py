@@ -44,8 +44,8 @@ def _by_peft(document: Document) -> bool:
 
 
 def lower(block: Block, layer: str = "adapter-file") -> Fragment:
-    if layer == "adapter-file" and block.mapping.get("peft_type") is None and not _by_peft(block.document):
-        layer = "file"  # a program's own, which hands it to a class or picks from it
+    if layer == "adapter-file" and not _by_peft(block.document):
+        layer = "file"  # a program's own, which completes it and hands it to a class, or picks from it
     statements = tuple(lower_mapping(block, ROWS, layer, row))
     kind = next((s.value for s in statements if s.fact == "lora.peft_type"), "LORA")
     links = tuple(
@@ -56,4 +56,5 @@ def lower(block: Block, layer: str = "adapter-file") -> Fragment:
     return Fragment(
         "peft", block, layer, statements, {"lora": OPEN if block.mapping.open else CLOSED},
         {"lora": (CLASSES[kind],) if isinstance(kind, str) and kind in CLASSES else ()}, links, framework="peft",
+        presumed=layer == "file",
     )  # fmt: skip

@@ -36,7 +36,7 @@ def finding(
         # A key is there or not, whoever overrules its value.
         if values := [fact for fact in presumed if not fact.name.startswith("keys.")]:
             notes.append(_presumption(values, world))
-    if severity == "error" and _of_flags_of_anybody(decided, world):
+    if severity == "error" and (_of_flags_of_anybody(decided, world) or _of_a_file_of_anybody(decided, world)):
         severity = "warning"
     if _is_hint_by_recipes(names, world):
         severity = "info"
@@ -153,6 +153,25 @@ def _of_flags_of_anybody(facts: tuple[Fact, ...], world: Facts) -> bool:
         return False
     return any(
         fact.name.startswith(_HANDED_ON) and isinstance(fact.origin, Explicit) and fact.origin.layer == "flags"
+        for fact in facts
+    )
+
+
+# What no file of a library's own trainer holds as a block: a program makes the objects of it that a library takes.
+_MADE_BY_PROGRAMS = ("lora.", "quantization.")
+
+
+def _of_a_file_of_anybody(facts: tuple[Fact, ...], world: Facts) -> bool:
+    """Whether it rests on what a file says of an adapter or a quantiser that no framework reads: its program may complete it, or read words of
+    its own. TRL's own file has such settings among the others, and is read where a command or a program reads it."""
+    if not world.framework.library:
+        return False
+    read = not {"python", "notebook", "shell"}.isdisjoint(world.run.dialects)
+    return any(
+        fact.name.startswith(_MADE_BY_PROGRAMS)
+        and isinstance(fact.origin, Explicit)
+        and fact.origin.layer == "file"
+        and not (read and world.framework.parser and len(fact.origin.place.path) == 1)
         for fact in facts
     )
 
