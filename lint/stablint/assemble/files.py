@@ -42,6 +42,9 @@ if TYPE_CHECKING:
         def training(self, program: str, itself: bool = False) -> str | None:
             """The module that trains for a program which does not itself; `itself`: by a loop of its own, and by no library's trainer."""
 
+        def user(self, path: str) -> str | None:
+            """The only program that trains and takes what a file says of which nothing is known by itself."""
+
         def trains_itself(self, program: str) -> bool:
             """Whether a file that is shown has a loop of its own and an optimizer, and no word of a library's trainer."""
 

@@ -51,10 +51,17 @@ def with_module(parts: list[Part], module: str, files: Files) -> list[Part]:
         found = program_runs.launched(found, [part.fragment for part in parts])
     statements = (one for part in parts for one in part.fragment.statements)
     said = frozenset(one.fact for one in statements if not isinstance(one.value, Unknown))
+    if any(isinstance(one.block.origin, Call) and python_kinds.kind(one.block.origin) == "trainer" for one in found):
+        parts = [_without_a_loop(part) for part in parts]  # the library's trainer has it
     for fragment in found:
         kept = tuple(one for one in fragment.statements if not (isinstance(one.value, Unknown) and one.fact in said))
         parts = [*parts, Part(fragment._replace(statements=kept), True)]
     return parts
+
+
+def _without_a_loop(part: Part) -> Part:
+    kept = tuple(one for one in part.fragment.statements if one.fact != "launch.loop")
+    return part._replace(fragment=part.fragment._replace(statements=kept))
 
 
 # What says how it trains, before any word of the program's own.

@@ -228,7 +228,19 @@ def _assembled(
         runs, more = _started(
             runs, [path for path, named in listed if named and path in look.entries], look, files, options
         )
+    if known == () and not runs and not more and files.around is not None:
+        return tuple(_of_users([path for path, named in listed if named], files, options)), []
     return _of_these(runs, look, known) if more else runs, more
+
+
+def _of_users(paths: list[str], files: Files, options: Options) -> Iterator[Run]:
+    """For `show`: the runs of the programs that take what these files say, of which nothing is known by itself."""
+    for path in paths:
+        program = files.around.user(path) if files.around is not None else None
+        files.linked.discard(program or "")  # by the file that makes no run with it
+        for run in assemble([program], files, options) if program is not None else ():
+            name = files.name(path)
+            yield run if name in run.files else run._replace(files=(*run.files, name))
 
 
 def _of_these(runs: tuple[Run, ...], look: _Look, known: tuple[hazards.Hazard, ...] | None) -> tuple[Run, ...]:

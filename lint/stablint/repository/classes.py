@@ -18,6 +18,7 @@ from stablint.frameworks.fragment import NUMBERS, last_word, plain_value
 from stablint.frameworks.programs import kinds as python_kinds
 from stablint.frameworks.programs.imported import relative
 from stablint.repository.defaults import by_environment
+from stablint.repository.objects import Objects, missing, taken
 from stablint.repository.referrers import content
 from stablint.syntax.limits import MODULES
 from stablint.syntax.python import reader as python_reader
@@ -58,8 +59,8 @@ class _Source(NamedTuple):
 class Classes:
     """What the modules of a repository define, each read once."""
 
-    def __init__(self, files: Files) -> None:
-        self._files = files
+    def __init__(self, files: Files, objects: Objects) -> None:
+        self._files, self._objects = files, objects
         self._sources: dict[str, _Source | None] = {}
         self._parsed: dict[str, tuple[Call, ...]] = {}
 
@@ -78,9 +79,10 @@ class Classes:
             by_default = by_environment(document.text.text)
             options = {**_scalars(by_default), **options}
         parameters = _parameters(document) if any(map(_asks_parameter, _leaves(module))) else []
-        if not found and not options and not parameters:
+        settings = self._objects.of(document)
+        if not found and not options and not parameters and not settings:
             return document
-        calls = _Again(found, options, document.text.text, parameters)
+        calls = _Again(found, options, document.text.text, parameters, settings)
         again = tuple(one for call in module.calls if isinstance(one := calls.node(call), Call))
         return document._replace(root=module._replace(calls=again, notes=Notes()))
 
@@ -239,6 +241,7 @@ def _is_library_s(name: str) -> bool:
     return name.startswith(_LIBRARIES) and (word in python_kinds.ARGUMENTS or word in python_kinds.TRAINERS)
 
 
+_OF_OBJECT = re.compile(r"`([^`]+)` is set when the program runs\Z")
 _FLAG = re.compile(rf"`\w+\.(\w+)` {FROM_FLAGS}\Z")
 
 
@@ -267,9 +270,14 @@ class _Again:
     """The same nodes with other calls in them, and with the defaults of options; a call that stands in several places is made once."""
 
     def __init__(
-        self, found: dict[str, Own], options: dict[str, Node], text: str, parameters: list[tuple[int, int, str, object]]
+        self,
+        found: dict[str, Own],
+        options: dict[str, Node],
+        text: str,
+        parameters: list[tuple[int, int, str, object]],
+        settings: dict[str, object],
     ) -> None:
-        self._found = found
+        self._found, self._settings = found, settings
         self._parameters = parameters
         self._options, self._text = options, text
         self._made: dict[int, tuple[Node, Node]] = {}
@@ -297,12 +305,25 @@ class _Again:
         own = self._found.get(node.name)
         if own is not None and not node.local:
             return _of(node, own)
-        return _made_number(node) or node
+        return self._asked_for(node) or _made_number(node) or node
+
+    def _asked_for(self, call: Call) -> Scalar | None:
+        """`cfg.train.get("batch_size", 2)` where the settings say it, or have none of that name."""
+        asked = call.positional[0] if self._settings and call.name.endswith(".get") and call.positional else None
+        if not isinstance(asked, Scalar) or not isinstance(asked.value, str):
+            return None
+        value = taken(f"{call.name.removesuffix('.get')}.{asked.value}", self._settings)
+        if missing(value):
+            return None
+        return Scalar(value, call.start, call.end, f"default:{asked.value}", False)
 
     def _option(self, node: Scalar) -> Node:
         """What the option is that stands there: its default, or that it comes from the command line."""
         assert isinstance(node.value, Unknown)
         name = node.value.key or node.value.defined.rpartition(".")[2] or _of_flags(node.value)
+        of_object = _OF_OBJECT.match(node.value.reason) if self._settings else None
+        if of_object is not None and not missing(value := taken(of_object[1], self._settings)):
+            return node._replace(value=value, form=f"default:{name}")
         declared = self._options.get(name)
         if declared is None:
             return self._parameter(node) if self._parameters and _asks_parameter(node) else node

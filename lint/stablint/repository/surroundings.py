@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Container
 
 from stablint.assemble.files import Files, Told
 from stablint.frameworks.fragment import Fragment
@@ -15,6 +14,7 @@ from stablint.frameworks.programs.kinds import is_optimizer
 from stablint.frameworks.programs.loop import is_trainer
 from stablint.repository import readers
 from stablint.repository.classes import Classes
+from stablint.repository.objects import Objects
 from stablint.repository.programs import LOADS
 from stablint.repository.referrers import content
 from stablint.repository.ways import Ways
@@ -26,6 +26,11 @@ _LOADER = re.compile(
 )
 _TRAINS = re.compile(r"main|train|run|fit|finetune|fine_tune|\w*Trainer")
 _MAY_TRAIN = re.compile(r"\*|(?:train|run|finetune)_\w+|\w+_train(?:er|ing)?|\w*Train\w*")
+# Settings of a training, and no program.
+_HOLDS = re.compile(
+    rb"^[ \t]*[\"']?(?:\w*learning_rate\w*|lr|LR|\w*epochs|\w*EPOCHS|\w*batch_size|\w*BATCH_SIZE|LEARNING_RATE)[\"']?[ \t]*(?::[^=\n]{1,40})?[=:][ \t]*[\d\"']",
+    re.MULTILINE,
+)
 _MANY = 6  # keys that a program asks for
 _LOOKED_AT = 40  # configurations of a repository
 _TESTS = re.compile(r"(?:^|[/\\])tests?[/\\]")
@@ -44,12 +49,13 @@ _OPTIONS = re.compile(
 class Surroundings:
     """Implements `assemble.files.Around`."""
 
-    def __init__(self, files: Files, asked: Container[str]) -> None:
+    def __init__(self, files: Files, asked: set[str]) -> None:
         """`asked`: the files that are shown; what starts others is looked at by what it names alone."""
         self._files = files
         self._asked = asked
-        self._classes = Classes(files)
         self._ways = Ways(files)
+        self._objects = Objects(files, asked, self._ways.starter)
+        self._classes = Classes(files, self._objects)
 
     def completed(self, document: Document) -> Document:
         return self._classes.completed(document)
@@ -136,20 +142,47 @@ class Surroundings:
         trains = [path for path in found if self._trains(path, itself)]
         most = max(map(found.__getitem__, trains), default=0)
         best = [path for path in trains if found[path] == most > 0]
+        if not best and not itself:  # whatever the function is called that makes a library's trainer
+            best = [path for path in trains if self._makes_a_trainer(path)]
         if not best and not itself:  # the module may leave it to the class of another one
             within = {one for path in found if found[path] for one in self._trainers(path)}
             best = [path for path in sorted(within) if self._trains(path)]
         return best[0] if len(best) == 1 else None
 
+    def user(self, path: str) -> str | None:
+        """The only program that trains and takes what a file says: by importing it, through Hydra or through ml_collections."""
+        if not os.path.isdir(self._files.root(path)) or not path.endswith((".py", ".yaml", ".yml")):
+            return None
+        found = self._objects.readers(path)
+        if not found and path.endswith(".py") and _HOLDS.search(content(path, self._files)) is not None:
+            found = self._ways.importers(path)
+            start = self._ways.starter(path)
+            found += [start] if start not in (None, path, *found) else []  # type: ignore[list-item]
+        training = [one for one in found if self._trains(one) or self.training(one) is not None]
+        itself = [one for one in training if self._trains(one)]
+        best = itself if len(training) > 1 else training
+        if len(best) > 1:  # `main_weighted.py` is another one beside `main.py`
+            first, *others = sorted((os.path.splitext(one)[0] for one in best), key=len)
+            best = [f"{first}.py"] if all(one.startswith(f"{first}_") for one in others) else best
+        if len(best) != 1:
+            return None
+        self._asked.add(best[0])  # it is shown in the file's place
+        return best[0]
+
     def _trainers(self, module: str) -> list[str]:
         return [path for path, name in self._classes.imported(module) if name.endswith("Trainer")]
 
     def told(self, program: str, given: list[Fragment]) -> Told:
-        return self._ways.told(program, given)
+        document = next(iter(self._files.documents(program)), None)
+        return self._ways.told(program, given, self._objects.of(document) if document is not None else {})
 
     def _trains(self, path: str, itself: bool = False) -> bool:
         found = read(self._files.documents(path))
         return found is not None and found.trains and bool(found.loop) and not (itself and is_trainer(found.loop))
+
+    def _makes_a_trainer(self, path: str) -> bool:
+        found = read(self._files.documents(path))
+        return found is not None and is_trainer(found.loop)
 
     def _is_of_a_training(self, path: str) -> bool:
         return any(one.entry and one.block.kind == "document" for one in self._files.fragments(path))

@@ -20,6 +20,7 @@ from stablint.frameworks.fragment import Fragment, Row, plain_value
 from stablint.frameworks.programs.imported import relative
 from stablint.repository.defaults import by_environment, with_default
 from stablint.repository.lengths import Given, constants_of, length, of_trainer
+from stablint.repository.loaded import model
 from stablint.repository.programs import programs_of
 from stablint.repository.referrers import content
 from stablint.run.fact import OWN, Explicit, Place, Statement
@@ -104,7 +105,7 @@ class Ways:
         self._importing: dict[str, list[str]] = {}
         self._imports_of: dict[str, dict[str, tuple[str, ...]]] = {}
 
-    def told(self, program: str, fragments: list[Fragment]) -> Told:
+    def told(self, program: str, fragments: list[Fragment], settings: Table[str, object]) -> Told:
         given = _given(fragments)
         sources, whole = self._closure(program)
         texts = [_COMMENT.sub("", one.text) for one in sources]
@@ -127,6 +128,11 @@ class Ways:
                 *self._measures(program, texts[0]),
                 *_of_section(program, fragments),
                 *_base(given),
+                *(
+                    (stated("model.name_or_path", name, document, None),)
+                    if document is not None and (name := model([one.text for one in sources], given, options, settings))
+                    else ()
+                ),
                 *_by_own_names(options, texts),
                 *(
                     (stated("model.dtype", "float32", document, None),)
@@ -225,30 +231,30 @@ class Ways:
         """The program and the modules of the repository that it imports, and whether these are all that may train for it. Of a module that others
         import those of the program that starts with it."""
         if program not in self._closures:
-            start = self._starter(program)
+            start = self.starter(program)
             found, whole = self._collected(start or program)
             if start is not None:
                 own = _Source(program, self._text(program))
                 found = [own, *(one for one in found if one.path != program)]
             self._closures[program] = found, whole and (start is not None or "__main__" in found[0].text)
-            if start is None and not self._importers(program):
+            if start is None and not self.importers(program):
                 self._closures[program] = found, whole
         return self._closures[program]
 
-    def _starter(self, program: str) -> str | None:
+    def starter(self, program: str) -> str | None:
         """The only program that imports this module, or what imports it: of several the one that is called after a training."""
         if not program.endswith(".py") or "__main__" in self._text(program):
             return program
         seen, level, mains = {program}, [program], set[str]()
         for _ in range(_FAR):
-            above = [one for path in level for one in self._importers(path) if one not in seen]
+            above = [one for path in level for one in self.importers(path) if one not in seen]
             seen.update(above)
             mains |= {one for one in above if "__main__" in self._text(one) or one.endswith("__main__.py")}
             level = [one for one in above if one not in mains]
         named = [one for one in mains if _MAY_TRAIN.search(os.path.basename(one))]
         return next(iter(mains)) if len(mains) == 1 else named[0] if len(named) == 1 else None
 
-    def _importers(self, module: str) -> list[str]:
+    def importers(self, module: str) -> list[str]:
         """The programs of the repository that import a module of it."""
         if module not in self._importing:
             stem = os.path.splitext(os.path.basename(module))[0]

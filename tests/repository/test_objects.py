@@ -1,0 +1,163 @@
+"""Settings of an object that another file makes, and files of settings by themselves, shown with the program that takes them; never checked so."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from stablint.assemble.asked import Options
+from stablint.commands.run_summary import in_words
+from stablint.engine.inspect import effective, inspect
+from stablint.run.world import Run
+from tests.runs import Files, written
+
+TRAIN = """import hydra
+from omegaconf import DictConfig
+from tuning import trainer_of
+
+@hydra.main(config_path="../conf", config_name="config")
+def main(cfg: DictConfig):
+    trainer_of(cfg, load(cfg)).train()
+
+def load(cfg):
+    return AutoModelForCausalLM.from_pretrained(cfg.model.hub_name)
+
+if __name__ == "__main__":
+    main()
+"""
+TUNING = """from trl import SFTConfig, SFTTrainer
+
+def trainer_of(cfg, model):
+    given = SFTConfig(
+        "out",
+        learning_rate=cfg.train.rate,
+        per_device_train_batch_size=cfg.train.get("rows", 2),
+        gradient_accumulation_steps=cfg.train.get("steps_a_batch", 4),
+        max_length=cfg.model.longest,
+    )
+    return SFTTrainer(model=model, args=given, train_dataset=rows)
+"""
+HYDRA: Files = {
+    "src/train.py": TRAIN,
+    "src/tuning.py": TUNING,
+    "conf/config.yaml": "defaults:\n  - train: usual\n  - model: small\nseed: 1\n",
+    "conf/train/usual.yaml": "rate: 2e-5\nrows: 8\n",
+    "conf/train/fast.yaml": "rate: 3e-4\nrows: 16\n",
+    "conf/model/small.yaml": "hub_name: a/small\nlongest: 512\nshort: ${model.longest}\n",
+    "conf/model/large.yaml": "hub_name: a/large\nlongest: 4096\n",
+}
+
+
+def shown(folder: Path, name: str, files: Files) -> tuple[Run, ...]:
+    base = written(folder, files)
+    return inspect([str(folder / name)], Options(), base=base, known=(), shown=True).runs
+
+
+def settled(run: Run) -> tuple[object, ...]:
+    said = effective(run)
+    names = ("learning_rate", "per_device_train_batch_size", "gradient_accumulation_steps", "max_length")
+    return tuple(said.value(f"training.{name}") for name in names)
+
+
+@pytest.mark.parametrize(
+    ("name", "rate", "rows", "longest", "model"),
+    [
+        ("src/tuning.py", 2e-5, 8, 512, "a/small"),
+        ("src/train.py", 2e-5, 8, 512, "a/small"),
+        ("conf/train/fast.yaml", 3e-4, 16, 512, "a/small"),
+        ("conf/model/large.yaml", 2e-5, 8, 4096, "a/large"),
+    ],
+)
+def test_hydra_s_groups(name: str, rate: float, rows: int, longest: int, model: str, tmp_path: Path) -> None:
+    (run,) = shown(tmp_path, name, HYDRA)
+    assert settled(run) == (rate, rows, 4, longest)
+    assert effective(run).value("model.name_or_path") == model
+    assert "trl.SFTTrainer" in in_words(effective(run))["framework"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"conf/train/usual.yaml": "rate: ???\n"},  # the command must say it
+        {"conf/train/usual.yaml": "rate: ${oc.env:RATE}\n"},
+        {"src/train.py": TRAIN.replace('"config"', "name")},
+    ],
+)
+def test_what_nothing_says_of_hydra_s_settings(change: Files, tmp_path: Path) -> None:
+    (run,) = shown(tmp_path, "src/tuning.py", {**HYDRA, **change})
+    assert in_words(effective(run))["learning rate"].startswith("not known")
+
+
+def test_a_check_knows_nothing_of_hydra_s_groups(tmp_path: Path) -> None:
+    base = written(tmp_path, HYDRA)
+    for name in ("src/tuning.py", "conf/train/fast.yaml"):
+        for run in inspect([str(tmp_path / name)], Options(), base=base).runs:
+            assert effective(run).value("training.learning_rate") not in (2e-5, 3e-4)
+
+
+COLLECTED = """from ml_collections import config_dict
+
+def get_config():
+    config = config_dict.ConfigDict()
+    config.train = dict(rate=1e-5, rows=16, longest=config_dict.placeholder(int))
+    config.train.seed = 3
+    return config
+"""
+COLLECTS = """from ml_collections import config_flags
+from transformers import Trainer, TrainingArguments
+config_flags.DEFINE_config_file("config")
+
+def main(_):
+    config = FLAGS.config
+    args = TrainingArguments("out", learning_rate=config.train.rate, per_device_train_batch_size=config.train.rows, seed=config.train["seed"])
+    Trainer(model, args, train_dataset=rows).train()
+"""
+
+
+@pytest.mark.parametrize("name", ["train/main.py", "train/config.py"])
+def test_the_object_that_a_function_of_ml_collections_makes(name: str, tmp_path: Path) -> None:
+    files = {"train/main.py": COLLECTS, "train/config.py": COLLECTED, "train/main_other.py": COLLECTS}
+    (run,) = shown(tmp_path, name, files)
+    assert settled(run)[:2] == (1e-5, 16)
+    assert effective(run).value("training.seed") == 3
+
+
+LOOP = """import torch
+from settings import RATE, EPOCHS
+
+def train(model):
+    optimizer = torch.optim.AdamW(model.parameters(), lr=RATE)
+    for epoch in range(EPOCHS):
+        for batch in rows:
+            loss = model(**batch).loss
+            loss.backward()
+            optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(("more", "known"), [({}, True), ({"again.py": LOOP}, False)])
+def test_a_module_of_settings_with_the_only_program_that_takes_them(more: Files, known: bool, tmp_path: Path) -> None:
+    files = {"fit.py": LOOP, "settings.py": "RATE = 5e-4\nEPOCHS = 3\nbatch_size = 8\n", **more}
+    runs = shown(tmp_path, "settings.py", files)
+    assert [run.files for run in runs] == ([("fit.py", "settings.py")] if known else [])
+
+
+@pytest.mark.parametrize(
+    ("load", "name"),
+    [
+        ('AutoModelForCausalLM.from_pretrained("a/b")', "a/b"),
+        ('AutoModelForCausalLM.from_pretrained(NAME)\nNAME = "a/c"', "a/c"),
+        ('AutoModelForCausalLM.from_pretrained("a/b")\nteacher = AutoModelForCausalLM.from_pretrained("a/d")', "a/b"),
+        ('AutoModelForCausalLM.from_pretrained("a/b")\nmodel = AutoModelForCausalLM.from_pretrained("a/d")', None),
+        ("AutoModelForCausalLM.from_pretrained(found())", None),
+    ],
+)
+def test_the_model_that_a_module_loads(load: str, name: str | None, tmp_path: Path) -> None:
+    files = {
+        "fit.py": LOOP.replace("settings", "loading").replace("def train(model):", "from loading import model\n\ndef train(model):"),
+        "loading.py": f"model = {load}\nRATE, EPOCHS = 1e-4, 1\n",
+    }  # fmt: skip
+    (run,) = shown(tmp_path, "fit.py", files)
+    said = effective(run).value("model.name_or_path")
+    assert said == name or (name is None and not isinstance(said, str))
