@@ -43,9 +43,12 @@ class Verdict(NamedTuple):
     loud: tuple[str, ...]  # rules of at least a warning
 
 
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # five times as fast, on each collection
+
+
 def incidents() -> Iterator[Incident]:
     for path in sorted(CASES.glob("*.yaml")):
-        for row in yaml.safe_load(path.read_text(encoding="utf-8")):
+        for row in yaml.load(path.read_text(encoding="utf-8"), Loader=_LOADER):
             yield Incident(
                 row["id"], row.get("kind", "fault"), row.get("class", path.stem), row["thread"], row["told"], tuple(row.get("needs", ("files",))),
                 row.get("options", {}), row["files"], tuple(row.get("expect", ())), tuple(row.get("quiet", ())), row.get("repaired", False),
