@@ -15,7 +15,7 @@ from tests.notebooks import notebook
 from tests.runs import inspected, rules, runs, written
 
 RUN = "torchrun train.py --output_dir o --learning_rate 1e-5 --per_device_train_batch_size 2\n"
-BROKEN = '{"zero_optimization": {"stage": 2} "bf16": 1}'
+BROKEN = '{"zero_optimization": {"stage": 2}, "bf16": {'
 TEXTS = {
     "a script for a browser": {"a.ipynb": notebook("%%writefile page.js\nconst m = load(id, {\n  dtype: { lora_r: 'q4', },\n});")},
     "a table of settings in TOML": {"a.ipynb": notebook("%%writefile train.toml\n[run]\nlearning_rate = 1e-5\n")},
