@@ -161,3 +161,54 @@ def test_the_model_that_a_module_loads(load: str, name: str | None, tmp_path: Pa
     (run,) = shown(tmp_path, "fit.py", files)
     said = effective(run).value("model.name_or_path")
     assert said == name or (name is None and not isinstance(said, str))
+
+
+ENGINE = '{"bf16": {"enabled": "auto"}, "zero_optimization": {"stage": 2}, "train_micro_batch_size_per_gpu": "auto"}\n'
+PARSES = """from transformers import AutoModelForCausalLM, HfArgumentParser, Trainer, TrainingArguments
+from dataclasses import dataclass
+
+@dataclass
+class Other:
+    model_name_or_path: str = "a/b"
+    deepspeed_plan: str = ""
+
+def main():
+    other, args = HfArgumentParser((Other, TrainingArguments)).parse_args_into_dataclasses()
+    model = AutoModelForCausalLM.from_pretrained(other.model_name_or_path)
+    Trainer(model=model, args=args, train_dataset=rows).train()
+
+if __name__ == "__main__":
+    main()
+"""
+COMMAND = "deepspeed train.py --output_dir out --model_name_or_path a/c --learning_rate 3e-4 --bf16 True --per_device_train_batch_size 4 --deepspeed {}\n"
+
+
+@pytest.mark.parametrize(
+    ("script", "joined"),
+    [
+        (COMMAND.format("ds/zero3.json"), True),  # another one of its folder
+        ("PLAN=${PLAN:-zero0}\n" + COMMAND.format("ds/${PLAN}_plan.json"), False),
+        ("PLAN=${PLAN:-0}\n" + COMMAND.format("ds/zero${PLAN}.json"), True),
+        (COMMAND.format("elsewhere/other.json"), False),
+    ],
+)
+def test_an_engine_s_file_in_the_place_of_the_one_that_a_script_names(
+    script: str, joined: bool, tmp_path: Path
+) -> None:
+    files = {"train.py": PARSES, "run.sh": script, "ds/zero2.json": ENGINE, "ds/zero3.json": ENGINE.replace("2", "3")}
+    (run,) = shown(tmp_path, "ds/zero2.json", files)
+    assert ("run.sh" in run.files) == joined
+    assert "ds/zero3.json" not in run.files
+    assert effective(run).value("deepspeed.zero_optimization.stage") == 2
+    if joined:
+        assert settled(run)[:2] == (3e-4, 4)
+
+
+@pytest.mark.parametrize(("more", "joined"), [({}, True), ({"other.py": PARSES}, False)])
+def test_an_engine_s_file_with_the_only_program_that_trains(more: Files, joined: bool, tmp_path: Path) -> None:
+    (run,) = shown(tmp_path, "ds/zero2.json", {"train.py": PARSES, "ds/zero2.json": ENGINE, **more})
+    assert ("train.py" in run.files) == joined
+    assert in_words(effective(run))["sharding"] == "ZeRO-2"
+    if joined:  # by which options nobody sees
+        assert effective(run).value("model.name_or_path") != "a/b"
+        assert in_words(effective(run))["framework"].startswith("transformers.Trainer")

@@ -112,6 +112,7 @@ class Files:
         self.registering: frozenset[str] = frozenset()  # of repositories that bring types of models of their own
         # Programs that load configurations which no command names, by these; and whether it is sure that they load this one.
         self.loaders: dict[str, tuple[str, bool]] = {}
+        self.in_place: dict[str, str] = {}
         self.around: Around | None = None  # of files that are shown
         self._copies: dict[tuple[str, str], frozenset[str]] = {}  # what a repository's copy of a framework declares
         self.programs: dict[str, tuple[str, ...]] = {}  # by repository
@@ -347,6 +348,11 @@ class Files:
         """These configurations are what these programs load, from now on."""
         self.loaders = {**self.loaders, **programs}
         self._read_anew(programs.keys())
+
+    def put_in_place(self, role: str, path: str) -> None:
+        """This file of DeepSpeed's or accelerate's is shown in the place of the one that a command names."""
+        self.in_place[role] = path
+        self.kept = Kept()
 
     def edit(self, paths: frozenset[str]) -> None:
         """What these configurations say is from now on what a program may have changed."""

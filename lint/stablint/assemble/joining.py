@@ -78,6 +78,7 @@ def join(parts: list[Part], files: Files, trusting: bool = False) -> tuple[list[
     named: set[str] = set()
     linked: set[str] = set()
     pending = [link for part in parts for link in part.fragment.links]
+    pending += [_unnamed(one, role) for role in files.in_place for part in parts for one in _unclear(part, role)]
     pending.sort(key=lambda link: link.role == "deepspeed")  # the program may hand it where nothing reads it
     loader, named_by_it = files.loaders.get(parts[0].fragment.block.document.path, ("", True))
     if loader and parts[0].fragment.block.kind == "document":
@@ -100,6 +101,7 @@ def join(parts: list[Part], files: Files, trusting: bool = False) -> tuple[list[
         if path is None and link.folder and link.folder != NO_FOLDER:
             path = discover.locate(os.path.join(link.folder, link.path), beside, files.reach(beside))
         path = path or discover.locate(link.path, beside, files.reach(beside))
+        path = files.in_place.get(link.role, path)
         guessed = path is None and link.role == "script"
         if guessed:
             path = discover.by_its_end(link.path, beside, files.root(beside)) or files.program_called(link.path, beside)
@@ -216,6 +218,8 @@ def join(parts: list[Part], files: Files, trusting: bool = False) -> tuple[list[
         parts = shown.told_by_others(parts)
         parts = shown.with_its_way(parts, programs, files.around)
         parts = shown.with_unsloths_length(parts)
+        if loader and not named_by_it and parts[0].fragment.dialect in READ_BY_OTHERS:
+            parts = [*parts[:1], *map(shown.without_defaults, parts[1:])]
     if any(program.leads_itself for program in programs):
         parts = [one for part in parts for one in _led_by_program(part)]
     inline = (part.fragment.statements for part in parts if part.fragment.layer in ("file", "call", "flags"))
@@ -223,6 +227,17 @@ def join(parts: list[Part], files: Files, trusting: bool = False) -> tuple[list[
     if any(fact.startswith("deepspeed.") for fact in facts):
         linked.add("deepspeed")
     return parts, frozenset(linked), followed
+
+
+def _unclear(part: Part, role: str) -> list[Statement]:
+    """What says that DeepSpeed has a file, and not which."""
+    names = ("training.deepspeed",) if role == "deepspeed" else ()
+    return [one for one in part.fragment.statements if one.fact in names and isinstance(one.value, Unknown)]
+
+
+def _unnamed(one: Statement, role: str) -> Link:
+    assert isinstance(one.origin, Explicit)
+    return Link(role, "", one.origin.place)
 
 
 _SOMEWHERE = frozenset({"script", "config", "settings", "deepspeed", "accelerate"})

@@ -77,6 +77,32 @@ _WAYS = frozenset(
 _LENGTHS = frozenset({"training.max_length", "data.block_size"})
 
 
+def without_defaults(part: Part) -> Part:
+    """Without what the program has for defaults: a launcher's file that nobody names is of a command which nobody sees, and which may say otherwise."""
+    kept = tuple(
+        one
+        for one in part.fragment.statements
+        if one.fact not in _SAID_BY_COMMANDS
+        or not (isinstance(one.origin, Explicit) and one.origin.layer == "script-default")
+    )
+    return part._replace(fragment=part.fragment._replace(statements=kept))
+
+
+_SAID_BY_COMMANDS = frozenset(
+    {
+        "training.learning_rate",
+        "training.num_train_epochs",
+        "training.max_steps",
+        "training.per_device_train_batch_size",
+        "training.gradient_accumulation_steps",
+        "training.max_length",
+        "data.block_size",
+        "trainer.max_seq_length",
+        "model.name_or_path",
+    }
+)
+
+
 # What DeepSpeed's own file says in the place of an option.
 _SAID_BY = {
     "training.learning_rate": ("deepspeed.optimizer.params.lr",),

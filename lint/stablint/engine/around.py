@@ -173,6 +173,16 @@ def loaders(paths: list[str], files: Files) -> dict[str, repository_loaders.Load
     return _each("looking for the program that loads it", repository_loaders.loader, asked, files)
 
 
+def engines(paths: list[str], files: Files) -> dict[str, repository_loaders.Loader]:
+    """The programs that may be started with these files of DeepSpeed or accelerate, which nothing names."""
+    return _each("looking for the program that it is for", repository_loaders.engine, paths, files)
+
+
+def starting(path: str, files: Files) -> str | None:
+    """The only script that names another file in the place of which this one of DeepSpeed's or accelerate's may be given."""
+    return _each("looking for the script that it is for", repository_loaders.starting, [path], files).get(path)
+
+
 def of_others(paths: list[str], files: Files) -> dict[str, Program]:
     """The configurations that are no library's, since nothing in their repository speaks of it, with a program that may read them."""
     return _each("looking for the programs that read it", repository_loaders.of_another, paths, files)

@@ -228,9 +228,38 @@ def _assembled(
         runs, more = _started(
             runs, [path for path, named in listed if named and path in look.entries], look, files, options
         )
+    if known == () and helpers and earlier is None and options.dialect is None and _are_alone(runs, look):
+        return tuple(_with_its_program(runs, helpers, look, files, options)), more
     if known == () and not runs and not more and files.around is not None:
         return tuple(_of_users([path for path, named in listed if named], files, options)), []
     return _of_these(runs, look, known) if more else runs, more
+
+
+def _are_alone(runs: tuple[Run, ...], look: _Look) -> bool:
+    """Whether the files that were asked for are in no run of a program or a command."""
+    ours = {status.file for status in look.statuses.values()}
+    return all(ours.isdisjoint(run.files) or _HELPERS.issuperset(run.dialects) for run in runs)
+
+
+def _with_its_program(
+    runs: tuple[Run, ...], helpers: list[str], look: _Look, files: Files, options: Options
+) -> Iterator[Run]:
+    """For `show`: a file of DeepSpeed's or accelerate's that nothing names, in the place of another one that a script names, else with the only
+    program that it can be for."""
+    ours = {status.file for status in look.statuses.values()}
+    if len(helpers) == 1 and (script := around.starting(helpers[0], files)):
+        files.put_in_place(files.fragments(helpers[0])[0].dialect, helpers[0])
+        found = [one for one in assemble([script], files, options) if not ours.isdisjoint(one.files)]
+        if found:
+            yield from found
+            return
+        files.in_place.clear()
+    heads = [run.anchor.document.text.path for run in runs if not ours.isdisjoint(run.files)]
+    loaded = around.engines(heads, files)
+    files.load(loaded)
+    yield from (
+        _of_these(tuple(assemble(dict.fromkeys([*look.entries, *heads]), files, options)), look, ()) if loaded else runs
+    )
 
 
 def _of_users(paths: list[str], files: Files, options: Options) -> Iterator[Run]:

@@ -14,7 +14,7 @@ from stablint.assemble.files import Files
 from stablint.base.light import NamedTuple, Pattern
 from stablint.frameworks.launch.at_hand import Program, read
 from stablint.repository import readers, referrers
-from stablint.repository.programs import LOADS, programs_of
+from stablint.repository.programs import LOADS, programs_of, scripts_of
 from stablint.run.framework import framework
 from stablint.syntax import limits
 
@@ -91,6 +91,81 @@ def _reader(path: str, root: str, files: Files) -> Loader | None:
     ]
     best = _asking_most(asking, keys, files) if 0 < len(asking) <= limits.NAMED.most else None
     return Loader(best, False) if best is not None and _trains(best, files) else None
+
+
+def engine(path: str, files: Files) -> Loader | None:
+    """The only program that trains and speaks of the library whose file this is, else the only one that trains at all."""
+    root, dialects = files.root(path), {one.dialect for one in files.fragments(path)}
+    if not os.path.isdir(root) or len(dialects) != 1:
+        return None
+    words = _ENGINES.get(dialects.pop())
+    if words is None:
+        return None
+    every = {
+        one: raw
+        for one in programs_of(root, files)
+        if one.endswith(".py") and _MAY_TRAIN.search(raw := referrers.content(one, files))
+    }
+    speaking = {one: raw for one, raw in every.items() if words.search(raw)}
+    for several in (speaking, every):
+        for started in (True, False):
+            asked = [one for one, raw in several.items() if (b"__main__" in raw) == started]
+            training: list[str] = []
+            for one in asked if len(asked) <= _SOME else ():
+                training += [one] if _trains(one, files) else []
+                if len(training) > 1:
+                    return None
+            if training or len(asked) > _SOME:
+                return Loader(training[0], False) if training else None
+    return None
+
+
+_SOME = 8  # programs that are looked into
+_MAY_TRAIN = re.compile(rb"Trainer\b|\.backward\(|\.train\(|\.fit\(|\btrain\w*\(")
+
+
+def starting(path: str, files: Files) -> str | None:
+    """The only script that names a file of this one's folder, else the only one that names it by a variable: `configs/stage_${STAGE}.json`."""
+    root, (folder, name) = files.root(path), os.path.split(path)
+    if not os.path.isdir(root) or not name.endswith((".json", ".yaml", ".yml")):
+        return None
+    others = {
+        os.path.basename(one)
+        for one in files.entries(root)
+        if os.path.dirname(one) == folder and one != path and one.endswith(os.path.splitext(name)[1])
+    }
+    within = os.path.relpath(folder, root)
+    by_pattern, by_others = [], []
+    for script in scripts_of(root, files):
+        raw = referrers.content(script, files)
+        text = raw.decode("utf-8", "replace")
+        if _STARTS.search(text) is None:
+            continue
+        if any(_fits(one, name) for one in _PATTERNED.findall(text)):
+            by_pattern.append(script)
+        elif any(referrers.names(one.encode("utf-8", "surrogatepass"), raw) for one in others) and (
+            within == "." or os.path.basename(within) in text
+        ):
+            by_others.append(script)
+    training = by_pattern or by_others
+    return training[0] if len(training) == 1 else None
+
+
+_STARTS = re.compile(r"\.py\b|\s-m\s+\w|cli\b")
+_PATTERNED = re.compile(r"([\w.-]*\$(?:\{\w+[^{}]*\}|\w+)[\w.${}-]*\.(?:json|ya?ml))")
+
+
+def _fits(written: str, name: str) -> bool:
+    """Whether a name with variables in it may be this one; a variable alone may be anything."""
+    kept = re.sub(r"\$(?:\{\w+[^{}]*\}|\w+)", "\0", written)
+    stem = os.path.splitext(kept)[0].replace("\0", "")
+    return len(stem) > 1 and re.fullmatch(re.escape(kept).replace("\0", "[\\w-]+"), name) is not None
+
+
+_ENGINES = {
+    "deepspeed": re.compile(rb"deepspeed", re.IGNORECASE),
+    "accelerate": re.compile(rb"accelerat|TrainingArguments|\b(?:SFT|DPO|GRPO|Reward|KTO|ORPO|CPO)Config\b"),
+}
 
 
 def _asked(program: str, files: Files) -> frozenset[str]:
