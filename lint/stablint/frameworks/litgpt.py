@@ -138,7 +138,10 @@ def _says(block: Block, word: str, fact: str, value: str, layer: str) -> Stateme
 
 def _of_command(block: Block, words: tuple[str, ...], layer: str) -> list[Statement]:
     """`litgpt finetune_lora MODEL`: the command says what is trained, its first argument the model."""
-    found = [_says(block, words[1], "training.finetuning_type", _COMMANDS[words[1]], layer)]
+    found = [
+        _says(block, words[1], "training.finetuning_type", _COMMANDS[words[1]], layer),
+        _says(block, words[1], "launch.command", words[1], layer),
+    ]
     if words[1] == "pretrain":
         found.append(_says(block, words[1], "training.stage", "pt", layer))
     positionals = [word for word in getattr(block.origin, "positionals", ()) if word.value not in words[:2]]

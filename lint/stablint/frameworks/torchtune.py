@@ -17,6 +17,9 @@ from stablint.syntax.tree import Command, Entry, Mapping, Node, Scalar, Sequence
 
 _ROWS = (
     ("checkpointer.checkpoint_dir", "model.name_or_path", "text"),
+    ("checkpointer._component_", "training.checkpointer", "text"),
+    ("checkpointer.checkpoint_files", "model.checkpoint_files", "plain"),
+    ("dataset.source", "data.source", "text"),
     ("checkpointer.output_dir", "training.checkpoint_output_dir", "text"),
     ("dtype", "model.dtype", "dtype"),
     ("batch_size", "training.per_device_train_batch_size", "plain"),
