@@ -212,3 +212,76 @@ def test_an_engine_s_file_with_the_only_program_that_trains(more: Files, joined:
     if joined:  # by which options nobody sees
         assert effective(run).value("model.name_or_path") != "a/b"
         assert in_words(effective(run))["framework"].startswith("transformers.Trainer")
+
+
+TAKES = """from trl import {0}Config, {0}Trainer
+from peft_of_ours import adapted
+
+def run(cfg):
+    section = cfg["training"]
+    args = {0}Config(
+        section["output_dir"],
+        learning_rate=float(section["learning_rate"]),
+        num_train_epochs=section["num_train_epochs"],
+        per_device_train_batch_size=int(section.get("per_device_train_batch_size", 1)),
+        gradient_accumulation_steps=section["gradient_accumulation_steps"],
+        warmup_steps=section["warmup_steps"],
+        weight_decay=section["weight_decay"],
+    )
+    {0}Trainer(model=adapted(cfg["model"]), args=args, train_dataset=rows).train()
+"""
+TAKEN = """model: {name: a/b}
+training:
+  output_dir: out
+  learning_rate: 7e-6
+  num_train_epochs: 4
+  per_device_train_batch_size: 6
+  gradient_accumulation_steps: 2
+  warmup_steps: 10
+  weight_decay: 0.1
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "program"), [("grpo_v4.yaml", "rl/grpo.py"), ("dpo_small.yaml", "rl/dpo.py"), ("other.yaml", None)]
+)
+def test_of_several_programs_the_one_that_is_called_after_the_same_training(
+    name: str, program: str | None, tmp_path: Path
+) -> None:
+    files = {"rl/grpo.py": TAKES.format("GRPO"), "rl/dpo.py": TAKES.format("DPO"), f"configs/{name}": TAKEN}
+    (run,) = shown(tmp_path, f"configs/{name}", files)
+    assert (program in run.files) if program else run.files == (f"configs/{name}",)
+    if program:
+        assert settled(run)[:3] == (7e-6, 6, 2)
+        assert in_words(effective(run))["method"] == "unknown"  # a module of the program's may make an adapter
+
+
+OWN = """import argparse
+import torch
+
+def fit(config, epochs, model):
+    optimizer = torch.optim.AdamW(model.parameters(), lr=config.get("learning_rate", 5e-5))
+    for epoch in range(epochs):
+        for batch in rows:
+            loss = model(**batch).loss
+            loss.backward()
+            optimizer.step()
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--config", default="configs/train.yaml")
+    config = load_yaml(parser.parse_args().config)
+    fit(config, config["epochs"], make())
+"""
+
+
+def test_a_loop_of_torch_with_a_file_of_the_folder_of_its_default(tmp_path: Path) -> None:
+    files = {
+        "fit.py": OWN,
+        "configs/train_v2.yaml": "learning_rate: 0.001\nepochs: 20\nbatch_size: 4\nweight_decay: 0.1\nwarmup_ratio: 0.1\ngradient_accumulation_steps: 2\n",
+        "configs/train.yaml": "learning_rate: 0.1\nepochs: 1\n",
+    }
+    (run,) = shown(tmp_path, "configs/train_v2.yaml", files)
+    words = in_words(effective(run))
+    assert words["framework"].startswith("a loop of its own (torch)")
+    assert (words["learning rate"].split()[0], words["steps"].split()[0]) == ("0.001", "20")

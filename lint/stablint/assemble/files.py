@@ -48,6 +48,9 @@ if TYPE_CHECKING:
         def trains_itself(self, program: str) -> bool:
             """Whether a file that is shown has a loop of its own and an optimizer, and no word of a library's trainer."""
 
+        def steps(self, program: str) -> bool:
+            """Whether a program has a loop of its own, or an optimizer that another module steps."""
+
         def takes_options(self, program: str) -> bool:
             """Whether a program reads the flags of the command that starts it."""
 
@@ -347,7 +350,7 @@ class Files:
     def load(self, programs: Mapping[str, tuple[str, bool]]) -> None:
         """These configurations are what these programs load, from now on."""
         self.loaders = {**self.loaders, **programs}
-        self._read_anew(programs.keys())
+        self._read_anew({*programs, *(program for program, _ in programs.values())})
 
     def put_in_place(self, role: str, path: str) -> None:
         """This file of DeepSpeed's or accelerate's is shown in the place of the one that a command names."""

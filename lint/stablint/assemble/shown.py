@@ -15,7 +15,7 @@ from stablint.frameworks.fragment import NUMBERS, Fragment, spelled
 from stablint.frameworks.programs import kinds as python_kinds
 from stablint.frameworks.programs import runs as program_runs
 from stablint.frameworks.registry import PROGRAM
-from stablint.run.fact import PRESUMED, Explicit, Statement, Value
+from stablint.run.fact import OPEN, PRESUMED, Explicit, Statement, Value
 from stablint.run.framework import UNSLOTH, framework
 from stablint.syntax.tree import Call, Mapping, Scalar, Unknown
 
@@ -133,6 +133,8 @@ def with_its_way(parts: list[Part], programs: list[Program], around: Around) -> 
             more.append(told.way)
         elif told.whole and not any(one.fact.startswith("lora.") for one in statements):
             scopes = {"lora": PRESUMED}
+        elif any(_leaves_it_open(part.fragment) for part in parts):
+            parts = [_without_its_claim(part) for part in parts]
     torch = any(one.fact == "launch.loop" and one.value == "torch" for one in statements)
     if told.casts_nothing and torch:
         scopes = {**scopes, "model": PRESUMED}
@@ -181,6 +183,19 @@ def with_its_way(parts: list[Part], programs: list[Program], around: Around) -> 
         statements=tuple(more), scopes=scopes, classes={}, links=(), entry=False, framework="", cut=(), pins={}
     )
     return [*parts, Part(alone, True)]
+
+
+def _leaves_it_open(fragment: Fragment) -> bool:
+    """Whether a program may make an adapter that is not seen."""
+    return fragment.layer == "call" and fragment.scopes.get("lora") == OPEN
+
+
+def _without_its_claim(part: Part) -> Part:
+    """A file that is looked for by its keys alone does not say that there is no adapter, where its program leaves that open."""
+    fragment = part.fragment
+    if fragment.layer != "file" or "lora" not in fragment.scopes or fragment.dialect in READ_BY_OTHERS:
+        return part
+    return part._replace(fragment=fragment._replace(scopes={**fragment.scopes, "lora": OPEN}))
 
 
 def with_settings(parts: list[Part], programs: list[Program], files: Files, around: Around) -> list[Part]:
@@ -257,9 +272,17 @@ _ATTRIBUTE = re.compile(r"`[\w.]+(?:\.(\w+)|\[[\"'](\w+)[\"']\])` is set when th
 
 
 def _attribute(one: Statement) -> str:
-    """The name by which the program takes it from an object: `config.learning_rate`, `section["learning_rate"]`."""
-    found = _ATTRIBUTE.match(one.value.reason) if isinstance(one.value, Unknown) else None
-    return (found[1] or found[2]) if found is not None else ""
+    """The name by which the program takes it from an object: `config.learning_rate`, `section["learning_rate"]`, `config.get("learning_rate")`; or
+    that of the parameter which it is."""
+    if not isinstance(one.value, Unknown):
+        return ""
+    if one.value.key and one.value.reason.endswith(".get(…)`"):
+        return one.value.key
+    found = _ATTRIBUTE.match(one.value.reason) or _OF_A_CALLER.match(one.value.reason)
+    return next(filter(None, found.groups()), "") if found is not None else ""
+
+
+_OF_A_CALLER = re.compile(r"`(\w+)` is a parameter\Z")
 
 
 def _of_an_object(one: Statement, by_files: dict[str, Statement]) -> Statement | None:

@@ -229,7 +229,7 @@ def _assembled(
             runs, [path for path, named in listed if named and path in look.entries], look, files, options
         )
     if known == () and helpers and earlier is None and options.dialect is None and _are_alone(runs, look):
-        return tuple(_with_its_program(runs, helpers, look, files, options)), more
+        runs = tuple(_with_its_program(runs, helpers, look, files, options))
     if known == () and not runs and not more and files.around is not None:
         return tuple(_of_users([path for path, named in listed if named], files, options)), []
     return _of_these(runs, look, known) if more else runs, more

@@ -76,6 +76,7 @@ def loader(path: str, files: Files) -> Loader | None:
         if training:
             best = (
                 _asking_most(training, readers.keys_of(files, path), files)
+                or _of_one_goal(training, path)
                 or _of_one_module(training, path, files)
                 or _called_alike(training, path, files)
             )
@@ -89,8 +90,29 @@ def _reader(path: str, root: str, files: Files) -> Loader | None:
     asking = [
         one for one in programs_of(root, files) if one.endswith(".py") and len(_asked(one, files) & keys) >= _MANY
     ]
-    best = _asking_most(asking, keys, files) if 0 < len(asking) <= limits.NAMED.most else None
-    return Loader(best, False) if best is not None and _trains(best, files) else None
+    training = [one for one in asking if _trains(one, files)] if len(asking) <= limits.NAMED.most else []
+    best = _asking_most(training, keys, files) if training else None
+    best = best or _of_one_goal(training, path)
+    return Loader(best, False) if best is not None else None
+
+
+# What a training is for or how it is done, as files are called after it.
+_GOALS = frozenset(
+    ["sft", "dpo", "grpo", "ppo", "orpo", "kto", "cpo", "simpo", "rloo", "reward", "rm", "pretrain", "pretraining", "cpt", "distill",
+     "distillation", "kd", "finetune"]
+)  # fmt: skip
+
+
+def _of_one_goal(programs: list[str], path: str) -> str | None:
+    """The only program that is called after the same kind of training as the file: `grpo_pipeline.py` for `grpo_v4.yaml`."""
+    words = [word for word in _words(os.path.basename(path)) if word in _GOALS]
+    words = words or [word for word in _words(os.path.basename(os.path.dirname(path))) if word in _GOALS]
+    alike = [one for one in programs if words and words[0] in _words(os.path.basename(one))]
+    return alike[0] if len(alike) == 1 else None
+
+
+def _words(name: str) -> list[str]:
+    return re.split(r"[\W_]+|(?<=[a-z])(?=[A-Z])", os.path.splitext(name)[0].lower())
 
 
 def engine(path: str, files: Files) -> Loader | None:
@@ -121,7 +143,7 @@ def engine(path: str, files: Files) -> Loader | None:
 
 
 _SOME = 8  # programs that are looked into
-_MAY_TRAIN = re.compile(rb"Trainer\b|\.backward\(|\.train\(|\.fit\(|\btrain\w*\(")
+_MAY_TRAIN = re.compile(rb"Trainer\b|\.backward\(|\.train\(|\.fit\(|\btrain\w*\(|deepspeed\.initialize\(")
 
 
 def starting(path: str, files: Files) -> str | None:
@@ -259,4 +281,11 @@ def _trains(path: str, files: Files) -> bool:
     program = read(files.documents(path)) if any(fragment.entry for fragment in files.fragments(path)) else None
     if program is not None and program.trains and bool(program.trainer or program.loop):
         return True
-    return files.around is not None and path.endswith(".py") and files.around.training(path) is not None
+    around = files.around
+    return around is not None and path.endswith(".py") and (around.training(path) is not None or _loops(path, files))
+
+
+def _loops(path: str, files: Files) -> bool:
+    """Whether it takes the steps itself, and no library's trainer."""
+    raw = referrers.content(path, files)
+    return files.around is not None and b".backward(" in raw and b".step(" in raw and files.around.steps(path)

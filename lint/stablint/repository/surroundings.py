@@ -86,7 +86,11 @@ class Surroundings:
         return here[0], False
 
     def trains_itself(self, program: str) -> bool:
-        if program not in self._asked or not program.endswith((".py", ".ipynb")):
+        loading = any(program == one for one, _ in self._files.loaders.values())
+        return (loading or program in self._asked) and self.steps(program)
+
+    def steps(self, program: str) -> bool:
+        if not program.endswith((".py", ".ipynb")):
             return False
         documents = self._files.documents(program)
         found = read(documents)
