@@ -153,7 +153,7 @@ STATED = [  # program, what is stated, a library, the oldest and the newest rele
     (UNSLOTH, ["unsloth==2025.9.11"], "transformers", "4.56.2", "4.56.2"),
     (TRL, ["trl==1.16.0"], "transformers", "5.19.0", "5.24.0"),
     (TRL, ["trl==0.12.2", "transformers==4.50.3"], "transformers", "4.50.3", "4.50.3"),  # what is stated is believed
-    (TRL, ["trl==0.12.0"], "transformers", "4.45.2", "4.46.3"),  # it came in November 2024 and refuses 4.47
+    (TRL, ["trl==0.12.0"], "transformers", "4.46.3", "4.51.3"),  # it asks for 4.46 or newer; 0.12.2 alone refuses 4.47
 ]
 
 

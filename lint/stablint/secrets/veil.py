@@ -248,7 +248,7 @@ _STRUCTURE = frozenset(
         "launch.phase", "launch.purpose", "data.collator", "launch.shows.collator", "trainer.args", "trainer.data_collator",
         "launch.shows.evaluates_apart", "launch.shows.pads_unsaid",
         "launch.shows.collator_without_labels", "launch.shows.model_made_by", "launch.alone.save_state", "target.gpu.vendor",
-        "launch.optimizer.made", "launch.file_given",
+        "launch.optimizer.made", "launch.file_given", "launch.beside_file.flag", "launch.beside_file.override",
     ]
 )  # fmt: skip
 

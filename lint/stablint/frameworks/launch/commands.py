@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from collections.abc import Mapping as Table
 
 from stablint.frameworks import huggingface, hydra, llamafactory, own
-from stablint.frameworks.fragment import PURPOSE, Block, Fragment, Link, as_yaml, overrides, spelled
+from stablint.frameworks.fragment import PURPOSE, Block, Fragment, Link, as_yaml, override, overrides, spelled
 from stablint.frameworks.launch import launchers as launch
 from stablint.frameworks.launch import programs, slurm
 from stablint.run.fact import OPEN, Explicit, Place, Statement
@@ -283,6 +283,8 @@ def _training(document: Document, launcher: Command, target: Command, index: int
     # `--deepspeed_config` is the flag of DeepSpeed's own parser: whoever has it builds no TrainingArguments, which call it `--deepspeed`.
     links = (*fragment.links, *configs, *_unresolved(document, target))
     said = (*_purpose(document, target, index), *_phase(document, target, index))
+    if program is not None:
+        said += tuple(_beside_a_file(document, target, index))
     fragment = fragment._replace(statements=(*fragment.statements, *said))
     # So is a `--deepspeed` that stands alone.
     foreign = program is None and (_has_flag(target, "deepspeed_config") or _is_switch(target, "deepspeed"))
@@ -376,6 +378,25 @@ def _phase(document: Document, target: Command, index: int) -> Iterator[Statemen
             place = Place(document, entry.key, entry.value.start, entry.value.end, entry, (key,))
             yield Statement("launch.phase", "evaluation", key, Explicit(place, "flags", index))
             return
+
+
+def _beside_a_file(document: Document, target: Command, index: int) -> Iterator[Statement]:
+    """What a framework's own command says beside the file of settings that it is given, which is a word of its own or stands behind an option: the
+    first other flag and the first `key=value`. Which of them is read, the framework's parser decides, release by release."""
+    if not _config_links(target):
+        return
+    files = [word for word in target.positionals if isinstance(word.value, str) and word.value.endswith(_CONFIG_SUFFIX)]
+    for word in files[:1]:
+        place = Place(document, str(word.value), word.start, word.end)
+        yield Statement("launch.beside_file.word", word.value, str(word.value), Explicit(place, "flags", index))
+    options = [entry for entry in target.flags.entries if spelled(entry.key) in _CONFIG_FLAGS]
+    flags = [entry for entry in target.flags.entries if len(entry.key) > 1 and entry not in options]
+    pairs = [entry for word in target.positionals if (entry := override(word)) is not None]
+    for name, entries in (("option", options), ("flag", flags), ("override", pairs)):
+        for entry in entries[:1]:
+            place = Place(document, entry.key, entry.key_start, entry.value.end, entry, (entry.key,))
+            fact = f"launch.beside_file.{name}"
+            yield Statement(fact, entry.key, entry.key, Explicit(place, "flags", index))
 
 
 def _merged(target: Command, text: str) -> Mapping:

@@ -37,6 +37,7 @@ RULES: dict[str, Rule] = {
     "derived.own_trainer": trainer.own_trainer,
     "derived.own_optimizer": trainer.own_optimizer,
     "derived.trains": trainer.trains,
+    "derived.unmet_requirements": _later("requirements", "unmet"),
     "derived.lora_scale": _later("adapters", "lora_scale"),
     "derived.accelerator_made": trainer.accelerator_made,
     "derived.model_loaded_first": trainer.model_loaded_first,

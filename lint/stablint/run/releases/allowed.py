@@ -85,7 +85,17 @@ def place(library: str, key: Key) -> int | None:
 class Releases:
     """The releases of each library that a run may use. Values are never changed: `restrict` gives a new set."""
 
-    __slots__ = ("_below", "_boundaries", "_intervals", "_members", "_newest", "_presumed", "_token", "_unread")
+    __slots__ = (
+        "_below",
+        "_boundaries",
+        "_exact",
+        "_intervals",
+        "_members",
+        "_newest",
+        "_presumed",
+        "_token",
+        "_unread",
+    )
 
     def __init__(
         self,
@@ -93,9 +103,10 @@ class Releases:
         presumed: frozenset[str] = frozenset(),
         unread: frozenset[str] = frozenset(),
         below: frozenset[str] = frozenset(),
+        exact: frozenset[str] = frozenset(),
     ) -> None:
         self._members = members  # of the libraries about which something was said, or is presumed
-        self._presumed, self._unread, self._below = presumed, unread, below
+        self._presumed, self._unread, self._below, self._exact = presumed, unread, below, exact
         self._newest: dict[str, Key] | None = None
         self._boundaries: dict[tuple[str, str], frozenset[tuple[str, Key]]] = {}
         self._token = -1
@@ -119,6 +130,7 @@ class Releases:
         exact = [release_key(v) for op, v in parts if op in ("==", "===") and not v.endswith(".*")]
         before = self._members.get(library)
         below = library in self._below
+        single = bool(exact) or library in self._exact
         if exact:
             below = False
             left: tuple[Key, ...] = (_snapshot(library, exact[0]) or (exact[0],)) if test(exact[0]) else ()
@@ -149,6 +161,7 @@ class Releases:
             self._presumed - {library},
             self._unread - {library},
             rest | {library} if below else rest,
+            self._exact | {library} if single else self._exact,
         )
 
     def presume(self, library: str, specifier: str) -> "Releases":
@@ -161,29 +174,33 @@ class Releases:
             left = self.restrict(library, specifier)
         except ValueError:
             return self
-        return Releases(left._members, self._presumed | {library}, self._unread, left._below)
+        return Releases(left._members, self._presumed | {library}, self._unread, left._below, left._exact)
 
     def presume_only(self, library: str, keys: tuple[Key, ...]) -> "Releases":
         """Only these releases of a library of which nothing was said, as a presumption."""
         library = _name(library)
-        return Releases({**self._members, library: keys}, self._presumed | {library}, self._unread, self._below)
+        members = {**self._members, library: keys}
+        return Releases(members, self._presumed | {library}, self._unread, self._below, self._exact - {library})
 
     def narrow(self, library: str, keys: tuple[Key, ...]) -> "Releases":
         """Only these of the releases that are left. What was said of the library stays said; where nothing was, it is a presumption."""
         library = _name(library)
         presumed = self._presumed if self.stated(library) else self._presumed | {library}
-        return Releases({**self._members, library: keys}, presumed, self._unread, self._below)
+        return Releases({**self._members, library: keys}, presumed, self._unread, self._below, self._exact)
 
     def certain(self) -> "Releases":
         """Without the presumptions."""
         members = {library: keys for library, keys in self._members.items() if library not in self._presumed}
-        return Releases(members, frozenset(), self._unread, self._below - self._presumed) if self._presumed else self
+        if not self._presumed:
+            return self
+        return Releases(members, frozenset(), self._unread, self._below - self._presumed, self._exact - self._presumed)
 
     def unread(self, library: str) -> "Releases":
         """A release is stated that cannot be read (a commit): it may be any of them."""
         library = _name(library)
         members = {name: keys for name, keys in self._members.items() if name != library}
-        return Releases(members, self._presumed - {library}, self._unread | {library}, self._below - {library})
+        rest = self._presumed - {library}, self._unread | {library}, self._below - {library}, self._exact - {library}
+        return Releases(members, *rest)
 
     def _either(self, library: str, specifiers: list[str]) -> "Releases":
         left: set[Key] = set()
@@ -193,7 +210,8 @@ class Releases:
             left.update(one.allowed(library))
             below |= one._below
         members = {**self._members, library: tuple(sorted(left))}
-        return Releases(members, self._presumed - {library}, self._unread - {library}, below)
+        exact = self._exact - {library}
+        return Releases(members, self._presumed - {library}, self._unread - {library}, below, exact)
 
     def allowed(self, library: str) -> tuple[Key, ...]:
         """The releases left, oldest first; empty for a library of which nothing is known and nothing was said."""
@@ -214,6 +232,10 @@ class Releases:
         """Whether a release is stated that cannot be read."""
         return _name(library) in self._unread
 
+    def is_exact(self, library: str) -> bool:
+        """Whether one release was said by its number, rather than a range of which the newest of every minor release is kept."""
+        return _name(library) in self._exact
+
     def reaches_below(self, library: str) -> bool:
         """Whether the range that was said admits releases older than all that count: what those have is not known."""
         return _name(library) in self._below
@@ -230,7 +252,7 @@ class Releases:
     def shared(self) -> "Releases":
         """The first of the equal sets of a process, so that what is worked out for one run holds for the next."""
         if self._token < 0:
-            known = (frozenset(self._members.items()), self._presumed, self._unread, self._below)
+            known = (frozenset(self._members.items()), self._presumed, self._unread, self._below, self._exact)
             first = _shared.setdefault(known, self)
             if first is not self:
                 return first
@@ -289,7 +311,7 @@ class Releases:
         return _texts.get((_name(library), key)) or text_of(key)
 
 
-_Said = tuple[frozenset[tuple[str, tuple[Key, ...]]], frozenset[str], frozenset[str], frozenset[str]]
+_Said = tuple[frozenset[tuple[str, tuple[Key, ...]]], frozenset[str], frozenset[str], frozenset[str], frozenset[str]]
 _shared: dict[_Said, Releases] = {}
 
 
