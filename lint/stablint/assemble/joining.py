@@ -408,8 +408,9 @@ def with_neighbours(joined: list[tuple[list[Part], frozenset[str]]]) -> list[tup
             if len(helpers) != 1 or len(entries) != 1:
                 continue
             parts, linked = result[entries[0]]
-            if any(one.fact == f"launch.late.{helper}" for part in parts for one in part.fragment.statements):
-                continue  # the program hands it to arguments that are made already
+            vain = (f"launch.late.{helper}", "launch.flags.without_switch")
+            if any(one.fact in vain for part in parts for one in part.fragment.statements):
+                continue  # the program hands it to arguments that are made already, or the launcher to nobody
             if helper in linked or any(part.fragment.dialect == helper for part in parts):
                 continue
             more, _ = result[helpers[0]]

@@ -33,6 +33,19 @@ _FLAG_SECTIONS = {
     "gradient_accumulation_steps": "deepspeed_config", "gradient_clipping": "deepspeed_config", "zero3_init_flag": "deepspeed_config",
     "zero3_save_16bit_model": "deepspeed_config", "deepspeed_moe_layer_cls_names": "deepspeed_config",
 }  # fmt: skip
+# Flags that the launcher hands on only where DeepSpeed is asked for, and those for which FSDP must be (accelerate 1.15.0 commands/launch.py:409
+# and 1393); what makes a block of the environment is the way of running, and not its flags.
+_OF_DEEPSPEED = frozenset({*_FLAG_SECTIONS, "deepspeed_config_file", "offload_optimizer_nvme_path", "offload_param_nvme_path"})
+SWITCHES = frozenset({"use_deepspeed", "use_fsdp"})
+
+
+def switch_of(key: str) -> str:
+    """The switch that a flag wants beside it; empty for what is read whatever the way of running."""
+    if key in _OF_DEEPSPEED:
+        return "use_deepspeed"
+    return "use_fsdp" if key.startswith("fsdp_") else ""
+
+
 _TELLING = frozenset(
     [
         "compute_environment",

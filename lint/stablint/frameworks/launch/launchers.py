@@ -48,6 +48,8 @@ def lower(document: Document, launcher: Command, index: int, own: bool, first: s
     accelerated = name == "accelerate"
     statements: list[Statement] = []
     links: list[Link] = []
+    unread: list[Statement] = []
+    lacking = _lacking(flags) if accelerated else frozenset()
     compared = _COMPARED.get(name, frozenset())
     if name == "torchrun" and any(spelled(entry.key) == "run_path" for entry in flags.entries):
         compared -= {
@@ -65,6 +67,8 @@ def lower(document: Document, launcher: Command, index: int, own: bool, first: s
         elif name == "trl" and key == "accelerate_config":
             statements += _named_config(block, entry)
             links += _link("accelerate", document, entry)
+        elif accelerated and (switch := accelerate.switch_of(key)) in lacking:
+            unread.append(_said(block, entry, "launch.flags.without_switch", f"--{switch}"))
         elif accelerated and key == "config_file":
             links += _link("accelerate", document, entry)
         elif accelerated and (row := accelerate.flag_row(key)) is not None:
@@ -88,7 +92,7 @@ def lower(document: Document, launcher: Command, index: int, own: bool, first: s
             if (key := spelled(one.key)) in _PROCESS_FLAGS
         ]
     if accelerated:
-        statements += _mode(block)
+        statements += [*_mode(block), *unread[:1]]
     statements.append(_launched_by(block, launcher, name))
     statements += _unexported(document, block, launcher)
     if name == "llamafactory-cli" and len(launcher.words) > 1:
@@ -129,6 +133,12 @@ def _mode(block: Block) -> Iterator[Statement]:
     found = [entry for entry in block.mapping.entries if spelled(entry.key) in _MODES]
     if found and len({_MODES[spelled(entry.key)] for entry in found}) == 1:
         yield _said(block, found[0], "accelerate.distributed_type", _MODES[spelled(found[0].key)])
+
+
+def _lacking(flags: Mapping) -> frozenset[str]:
+    """The switches that neither the command nor a file which it names can give: the flags that want them are read by nobody."""
+    keys = {spelled(entry.key) for entry in flags.entries}
+    return frozenset() if flags.open or "config_file" in keys else accelerate.SWITCHES - keys
 
 
 def name_of(launcher: Command) -> str:
