@@ -35,7 +35,9 @@ _FLAG_SECTIONS = {
 }  # fmt: skip
 # Flags that the launcher hands on only where DeepSpeed is asked for, and those for which FSDP must be (accelerate 1.15.0 commands/launch.py:409
 # and 1393); what makes a block of the environment is the way of running, and not its flags.
-_OF_DEEPSPEED = frozenset({*_FLAG_SECTIONS, "deepspeed_config_file", "offload_optimizer_nvme_path", "offload_param_nvme_path"})
+_OF_DEEPSPEED = frozenset(
+    {*_FLAG_SECTIONS, "deepspeed_config_file", "offload_optimizer_nvme_path", "offload_param_nvme_path"}
+)
 SWITCHES = frozenset({"use_deepspeed", "use_fsdp"})
 
 

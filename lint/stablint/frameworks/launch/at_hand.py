@@ -315,7 +315,7 @@ def read(documents: Iterable[Document]) -> Program | None:
         loop.calls_trainer(module) or loop.states_training(module),
         loop.may_train(module),
         not found and not declared.keys().isdisjoint(_EPOCHS) and any(map(_of_another_file, module.calls)),
-        options=options[0] if options else frozenset(),
+        options=options[0] if options and not _CHANGES_WORDS.search(document.text.text) else frozenset(),
         late=python_late.sets_in_vain(
             call for call, kind in kinds if kind == "arguments" or "__post_init__" in call.name
         ),
@@ -331,6 +331,11 @@ def read(documents: Iterable[Document]) -> Program | None:
     )
 
 
+# What changes the words of the command before a parser sees them: the program itself, or a function that is called for it.
+_CHANGES_WORDS = re.compile(
+    r"\bsys\.argv[ \t]*(?:\[[^\]\n]{0,100}\][ \t]*)?(?:\+?=(?!=)|\.(?:append|extend|insert|remove|pop|clear)\b)|\bdel[ \t]+sys\.argv"
+    r"|(?<!\w)\w{0,60}argv\w{0,60}\("
+)
 # Loops that make no Accelerator, and so read nothing that its launcher hands to the processes.
 _WITHOUT_ACCELERATE = frozenset({"deepspeed", "torch", "jax", "lightning"})
 _PLUGINS = re.compile(
