@@ -285,3 +285,69 @@ def test_a_loop_of_torch_with_a_file_of_the_folder_of_its_default(tmp_path: Path
     words = in_words(effective(run))
     assert words["framework"].startswith("a loop of its own (torch)")
     assert (words["learning rate"].split()[0], words["steps"].split()[0]) == ("0.001", "20")
+
+
+SETTINGS = """from dataclasses import dataclass
+
+@dataclass
+class Settings:
+    learning_rate: float = 6e-5
+    num_train_epochs: int = 3
+    per_device_train_batch_size: int = 4
+    gradient_accumulation_steps: int = 2
+"""
+USES = """from settings import Settings
+from transformers import Trainer, TrainingArguments
+
+def run(config: Settings, model):
+    args = TrainingArguments("out", learning_rate=config.learning_rate, num_train_epochs=config.num_train_epochs)
+    Trainer(model=model, args=args, train_dataset=rows).train()
+"""
+
+
+@pytest.mark.parametrize(("more", "joined"), [({}, True), ({"other.py": USES}, False)])
+def test_a_dataclass_of_settings_with_the_program_that_takes_it(more: Files, joined: bool, tmp_path: Path) -> None:
+    (run,) = shown(tmp_path, "settings.py", {"settings.py": SETTINGS, "fit.py": USES, **more})
+    assert in_words(effective(run))["learning rate"].startswith("6e-05")
+    assert ("transformers.Trainer" in in_words(effective(run))["framework"]) == joined
+
+
+def test_a_guide_s_command_whose_program_leaves_the_trainer_to_a_module_of_its_module(tmp_path: Path) -> None:
+    files = {
+        "README.md": "```bash\npython sft.py --config configs/base.yaml\n```\n",
+        "sft.py": "from ours.cli import main\n\nif __name__ == '__main__':\n    main()\n",
+        "ours/cli.py": "from ours.making import build_trainer\n\ndef main():\n    build_trainer(options()).train()\n",
+        "ours/making.py": "from trl import SFTConfig, SFTTrainer\n\ndef build_trainer(args):\n    return SFTTrainer(model=args.model, args=SFTConfig('out'))\n",
+        "configs/base.yaml": "learning_rate: 2e-5\nper_device_train_batch_size: 1\ngradient_accumulation_steps: 16\nnum_train_epochs: 3\n",
+    }
+    (run,) = shown(tmp_path, "configs/base.yaml", files)
+    assert "trl.SFTTrainer" in in_words(effective(run))["framework"]
+
+
+@pytest.mark.parametrize(
+    ("said", "method"),
+    [("attach_lora: true\nuse_lora_adapters: false", "not known"), ("train_lora: true", "lora"), ("train_lora: false", "full")],
+)  # fmt: skip
+def test_a_switch_of_the_file_that_a_branch_asks_for(said: str, method: str, tmp_path: Path) -> None:
+    text = OWN.replace("def fit", "from peft import LoraConfig, get_peft_model\n\ndef fit").replace(
+        "    for epoch", '    if config["train_lora"]:\n        model = get_peft_model(model, LoraConfig(r=8))\n    for epoch', 1
+    )  # fmt: skip
+    rows = "learning_rate: 0.001\nepochs: 20\nbatch_size: 4\nweight_decay: 0.1\nwarmup_ratio: 0.1\ngradient_accumulation_steps: 2\n"
+    (run,) = shown(tmp_path, "configs/train.yaml", {"fit.py": text, "configs/train.yaml": f"{rows}{said}\n"})
+    assert in_words(effective(run))["method"].startswith(method)
+
+
+def test_an_option_that_something_else_has_been_made_of(tmp_path: Path) -> None:
+    text = """import argparse
+from transformers import Trainer, TrainingArguments
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--peak", type=float)
+args = parser.parse_args()
+if args.peak > 1:
+    args.peak = 1
+Trainer(model, TrainingArguments("out", learning_rate=args.peak), train_dataset=rows).train()
+"""
+    run_it = "python fit.py --peak 3e-4 --per_device_train_batch_size 1 --num_train_epochs 2\n"
+    (run,) = shown(tmp_path, "run.sh", {"fit.py": text, "run.sh": run_it})
+    assert in_words(effective(run))["learning rate"].startswith("0.0003")

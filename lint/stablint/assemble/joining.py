@@ -102,6 +102,10 @@ def join(parts: list[Part], files: Files, trusting: bool = False) -> tuple[list[
             path = discover.locate(os.path.join(link.folder, link.path), beside, files.reach(beside))
         path = path or discover.locate(link.path, beside, files.reach(beside))
         path = files.in_place.get(link.role, path)
+        if path is not None and loader and link.role == "group" and _is_of_its_folder(parts[0].fragment, path):
+            if document.format != "python":
+                continue  # the file stands in the place of the group's other one
+            path = parts[0].fragment.block.document.path
         guessed = path is None and link.role == "script"
         if guessed:
             path = discover.by_its_end(link.path, beside, files.root(beside)) or files.program_called(link.path, beside)
@@ -227,6 +231,12 @@ def join(parts: list[Part], files: Files, trusting: bool = False) -> tuple[list[
     if any(fact.startswith("deepspeed.") for fact in facts):
         linked.add("deepspeed")
     return parts, frozenset(linked), followed
+
+
+def _is_of_its_folder(fragment: Fragment, path: str) -> bool:
+    """Whether another file of Hydra's is of the same folder as the one that is shown."""
+    own = fragment.block.document.path
+    return fragment.block.kind == "document" and own != path and os.path.dirname(own) == os.path.dirname(path)
 
 
 def _unclear(part: Part, role: str) -> list[Statement]:

@@ -40,7 +40,9 @@ def module(parts: list[Part], programs: list[Program], around: Around) -> str | 
         one.fact == "launch.loop" for part in parts for one in part.fragment.statements
     ):
         return around.training(path, True)
-    return around.training(path) if not kinds else None
+    if kinds:
+        return None
+    return around.training(path) or (around.user(path) if first.kind == "call" else None)
 
 
 def with_module(parts: list[Part], module: str, files: Files) -> list[Part]:
@@ -226,6 +228,7 @@ def told_by_others(parts: list[Part]) -> list[Part]:
     for part in parts:
         if part.fragment.layer == "file":
             keys |= _keys(part.fragment.block.mapping)
+    flags = [part.fragment.block for part in parts if part.fragment.block.kind == "flags"]
     by_files = {
         one.fact: one
         for part in parts
@@ -255,7 +258,7 @@ def told_by_others(parts: list[Part]) -> list[Part]:
             if other is None and program_runs.comes_from_flags(one.value):
                 other = by_files.get(one.fact)  # the file fills the options in
             if other is None and isinstance(one.value, Unknown):
-                other = _of_an_object(one, by_files)
+                other = _of_an_object(one, by_files) or program_runs.given(one, _attribute(one), flags)
             default = _given_default(one, keys) if other is None else None
             value = other.value if other is not None else default
             (told if value is None else apart).append(one if value is None else one._replace(value=value, raw=value))

@@ -29,6 +29,10 @@ _SURE = (
     "cutoff_len",
     "model_max_length",
     "block_size",
+    "ctx_len",
+    "context_length",
+    "sequence_length",
+    "seq_length",
 )
 _CUTS = re.compile(r"tokeni[sz]er|tokeni[sz]e\Z|\btok\b|processor|encode_plus\Z", re.IGNORECASE)
 _OF_A_TEST = re.compile(r"eval|valid|test|infer|generat|predict|sampl", re.IGNORECASE)

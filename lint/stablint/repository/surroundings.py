@@ -174,7 +174,7 @@ class Surroundings:
         return best[0]
 
     def _trainers(self, module: str) -> list[str]:
-        return [path for path, name in self._classes.imported(module) if name.endswith("Trainer")]
+        return [path for path, name in self._classes.imported(module) if "trainer" in name.lower()]
 
     def told(self, program: str, given: list[Fragment]) -> Told:
         document = next(iter(self._files.documents(program)), None)

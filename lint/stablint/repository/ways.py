@@ -111,7 +111,7 @@ class Ways:
         texts = [_COMMENT.sub("", one.text) for one in sources]
         options = self._options(sources, given)
         frozen = self._frozen(texts, options)
-        way = self._way(texts, options, whole and not frozen)
+        way = self._way(texts, {**_switches(given, options, texts), **options}, whole and not frozen)
         document = next(iter(self._files.documents(program)), None)
         plain = whole and _CASTS.search("".join(texts)) is None
         partly = whole and frozen and way is None and not any(_ADAPTS.search(_FREEZING.sub("", one)) for one in texts)
@@ -599,6 +599,17 @@ def _model_by_default(text: str, name: str) -> str:
     loads = re.search(rf"from_pretrained\(\s*(?:\w+\s*=\s*)?(?:\w+\.){{0,3}}{name}\b", text)
     handed = re.search(rf"\bmodel(?:_name)?\s*=\s*(?:\w+\.){{1,3}}{name}\b", text)
     return said[1] if said is not None and (loads or handed) else ""
+
+
+def _switches(given: Table[str, Given], options: Table[str, Given], texts: list[str]) -> dict[str, Given]:
+    """What a file says of the way under a name that the program asks for: `if cfg.model.apply_lora`."""
+    return {
+        name: one
+        for name, one in given.items()
+        if name not in options
+        and (_SWITCH.fullmatch(name) or _METHOD.fullmatch(name))
+        and any(own.reads(text, name) for text in texts)
+    }
 
 
 def _said(way: Way, program: Document | None) -> Statement | None:

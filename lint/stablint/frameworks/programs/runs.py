@@ -416,6 +416,19 @@ def _of_command(one: Statement, commands: list[Block]) -> Statement:
     return _as_parsed(_of_flag(one, *given[-1]), option[2], one.origin.place.document)
 
 
+_HOLDS_OPTIONS = re.compile(r"`(?:args|opts?|options|hparams|cfg|config|FLAGS)\.\w+` ")
+
+
+def given(one: Statement, name: str, commands: list[Block]) -> Statement | None:
+    """What the command says under the name by which the program takes it from its options, which something else has been made of meanwhile."""
+    if not name or not isinstance(one.value, Unknown) or not _HOLDS_OPTIONS.match(one.value.reason):
+        return None
+    found = [(block, flag) for block in commands for flag in block.mapping.entries if spelled(flag.key) == name]
+    if len(found) != 1 or not isinstance(found[0][1].value, Scalar) or isinstance(found[0][1].value.value, Unknown):
+        return None
+    return _of_flag(one, *found[0])
+
+
 def _as_parsed(one: Statement, option: str, program: Document) -> Statement:
     """A dictionary or a list that the command writes out, which the program's parser may read by a function of its own."""
     if not own_keys.is_written_out(one.raw) or option not in own_keys.converted(program.text.text):
