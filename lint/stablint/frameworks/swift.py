@@ -178,6 +178,8 @@ def lower(block: Block, layer: str = "file", command: str = "") -> Fragment:
     inner = block.mapping.get("args") if block.mapping.get("cmd") is not None else None
     if isinstance(inner, Mapping):
         block = block._replace(mapping=inner)
+    if command == "export":
+        return _merging(block, layer)
     flags = block.kind == "flags"
     keys = frozenset(entry.key.replace("-", "_") for entry in block.mapping.entries)
     # Megatron's trainer has other defaults, and precision of its own.
@@ -195,6 +197,32 @@ def lower(block: Block, layer: str = "file", command: str = "") -> Fragment:
         {**scopes, "trainer": CLOSED, "tokenizer": OPEN},
         {"training": (huggingface.BASE,), **_switched_on(stated)}, (*huggingface.links(statements), *_fsdp_file(statements)), entry=True,
         framework="ms-swift" if not keys & _ONLY_SECOND else "ms-swift-2",
+    )  # fmt: skip
+
+
+_MERGES: dict[str, Row | tuple[Row, ...]] = {
+    **{
+        key: ROWS[key]
+        for key in ("model", "model_id_or_path", "adapters", "quant_method", "quant_bits", "quantization_bit")
+    },
+    "ckpt_dir": Row("ckpt_dir", "lora.adapter_name_or_path", "text"),
+}
+
+
+def _merging(block: Block, layer: str) -> Fragment:
+    """`swift export --merge_lora true`: which adapter goes into which model; the rest stands beside the adapter (args.json)."""
+    statements = tuple(lower_mapping(block, _MERGES, layer, lambda key: None, flags=True))
+    place = Place(block.document, "export", block.start, block.end, None, ("export",))
+    said = Explicit(place, layer, block.number)
+    statements += (
+        Statement("launch.command", "export", "export", said),
+        Statement("launch.trains", False, "export", said),
+        Statement("launch.phase", "evaluation", "export", said),
+    )
+    second = any(entry.key.replace("-", "_") in ("ckpt_dir", "model_id_or_path") for entry in block.mapping.entries)
+    scopes = dict.fromkeys(("training", "lora", "quantization", "model", "data", "fsdp", "trainer", "tokenizer"), OPEN)
+    return Fragment(
+        "ms-swift", block, layer, statements, scopes, {}, (), entry=True, framework="ms-swift-2" if second else "ms-swift",
     )  # fmt: skip
 
 

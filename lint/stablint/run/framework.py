@@ -93,6 +93,9 @@ class Framework(NamedTuple):
     written_down: tuple[
         str, ...
     ] = ()  # what its runs write down for themselves: a file with three of them configures nothing
+    merges: dict[str, str] | None = (
+        None  # a word behind its command that merges an adapter, and the flag that asks for it
+    )
     commands: dict[str, list[str]] | None = (
         None  # its own by the first word, with the second words that train; none where all do
     )

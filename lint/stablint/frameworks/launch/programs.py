@@ -9,7 +9,7 @@ from stablint.frameworks import huggingface
 from stablint.frameworks.fragment import Block, Fragment, spelled
 from stablint.frameworks.keyed import module_of
 from stablint.run.framework import records
-from stablint.syntax.tree import Command
+from stablint.syntax.tree import Command, Scalar
 
 
 class Program(NamedTuple):
@@ -41,7 +41,20 @@ def trains(target: Command) -> bool:
     if name.partition(".")[0] in _SERVE and ".train" not in name:
         return False
     _, training = _commands().get(name, ("", ()))
-    return not command or not training or command in training
+    return not command or not training or command in training or merges(target)
+
+
+def merges(target: Command) -> bool:
+    """`swift export --merge_lora true`: no weights are trained, and an adapter is put into a model."""
+    name, command = (*(word.rpartition("/")[2] for word in target.words[:2]), "", "")[:2]
+    framework, _ = _commands().get(name, ("", ()))
+    flag = (records()[framework].merges or {}).get(command) if framework else None
+    return any(
+        entry.key.lstrip("-").replace("-", "_") == flag
+        and isinstance(entry.value, Scalar)
+        and entry.value.value in (True, "true", "True")
+        for entry in target.flags.entries
+    )
 
 
 def of(launcher: Command, script: Command | None) -> Program | None:
@@ -52,7 +65,8 @@ def of(launcher: Command, script: Command | None) -> Program | None:
     for first, second in ((*words, "", "")[:2], (*launcher.words, "", "")[:2]):
         name, training = _commands().get(first, ("", ()))
         if name:
-            return Program(name, second if training else "") if not training or second in training else None
+            mine = not training or second in training or merges(target)
+            return Program(name, second if training else "") if mine else None
     entry = huggingface.entry_class(words)
     if entry is not None:
         return Program("trl", entry)

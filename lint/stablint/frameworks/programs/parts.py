@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from stablint.frameworks import deepspeed, huggingface, peft
 from stablint.frameworks import own as own_keys
@@ -13,6 +13,7 @@ from stablint.frameworks.programs import kinds as python_kinds
 from stablint.frameworks.programs import late as python_late
 from stablint.frameworks.programs import lightning, loop, padding, sentences
 from stablint.run.fact import HIDDEN, MAYBE_HIDDEN, Explicit, Place, Statement
+from stablint.run.releases.allowed import known_keys
 from stablint.run.releases.fields import field
 from stablint.run.releases.reader_keys import reader
 from stablint.secrets.keys import SURE, holds_secret, may_be_none, names_secret
@@ -43,7 +44,7 @@ def _arguments(block: Block, call: Call) -> Fragment:
     goal = python_kinds.encoder(call.name)
     block, late = python_late.without(_the_librarys(block, call, classes, known_alone=bool(goal)), call)
     statements = tuple(_declared(one, call) for one in lower_mapping(block, ARGUMENT_ROWS, "call", argument_row))
-    statements = (*statements, *late)
+    statements = (*statements, *late, *_objects(statements, huggingface.BASE))
     if goal:
         statements = (*statements, _named(block, call, "model.head", goal))
     if itself:
@@ -93,12 +94,32 @@ def _adapter(block: Block, call: Call) -> Fragment:
     statements = [
         *lower_mapping(block, _ADAPTER_ROWS, "call", peft.row),
     ]
+    statements += _objects(statements, f"peft.{word}")
     statements.append(_named(block, call, "lora.peft_type", peft.TYPES.get(word, word)))
     if call.arguments.open and word == "LoraConfig":
         told = {one.fact for one in statements}
         elsewhere = Unknown("it may be among settings that come from elsewhere")
         statements += [_named(block, call, fact, elsewhere) for fact in _SPREAD if fact not in told]
     return Fragment("peft", block, "call", tuple(statements), {}, {"lora": (f"peft.{word}",)})
+
+
+_OF_A_CLASS = re.compile(r"the result of `(?:peft|transformers|trl)\.(?:\w+\.)*(\w+(?:Config|Arguments))\(…\)`")
+
+
+def _objects(statements: Iterable[Statement], of: str) -> list[Statement]:
+    """A whole config of a library where the class has a number: `get_peft_model(model, LoraConfig(…))`, whose second argument is the rank."""
+    return [
+        stated._replace(fact="launch.shows.object_for_number", value=found[1], raw=found[1])
+        for stated in statements
+        if isinstance(stated.value, Unknown)
+        and (found := _OF_A_CLASS.fullmatch(stated.value.reason))
+        and (spans := field(of, stated.fact.partition(".")[2]))
+        and _is_number(spans.type_at(known_keys(spans.library)[-1]))
+    ]
+
+
+def _is_number(annotation: str | None) -> bool:
+    return annotation is not None and {one.strip() for one in annotation.split("|")} <= {"int", "float", "None"}
 
 
 def _quantiser(block: Block, call: Call) -> Fragment:
@@ -201,6 +222,7 @@ _HEADS = (
 def _unsloth_adapter(block: Block, call: Call) -> Fragment:
     rows = {"use_gradient_checkpointing": Row("use_gradient_checkpointing", "training.gradient_checkpointing")}
     statements = lower_mapping(block, rows, "call", lambda key: None if key == "model" else Row(key, "lora." + key))
+    statements += _objects(statements, "peft.LoraConfig")
     statements.append(_named(block, call, "lora.peft_type", "LORA"))
     return Fragment("unsloth", block, "call", tuple(statements), {}, {"lora": ("peft.LoraConfig",)})
 
