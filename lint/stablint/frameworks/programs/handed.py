@@ -71,6 +71,9 @@ def _formatted(document: Document, module: Module, trainer: Call) -> Iterator[St
     for one in rows.functions(document, module, trainer.arguments.get("formatting_func")):
         if one.gives:
             yield stated(document, "launch.functions.formatting_gives", one.gives, one.name, one.start, one.end)
+            walked = rows.walks(document, one)
+            if walked:
+                yield stated(document, "launch.functions.formatting_walks", walked, one.name, one.start, one.end)
         if one.gives and seen_in(_ENDS_TEXT, document) is None:  # safe: one word of an end anywhere is enough
             makers = (trainer.arguments.get(name) for name in ("tokenizer", "processing_class", "data_collator"))
             hidden = unseen(document, module, makers, trainer, called="tokenizer|collator")

@@ -167,6 +167,25 @@ def _body(text: str, start: int) -> str:
     return "\n".join(lines)
 
 
+# `for i in range(len(rows["question"])):`
+_COUNTED = re.compile(
+    r"\bfor[ \t]+(\w{1,40})[ \t]+in[ \t]+range\([ \t]*len\([ \t]*(\w{1,40})\[[\"'](\w{1,40})[\"']\][ \t]*\)[ \t]*\)"
+)
+
+
+def walks(document: Document, function: Function) -> str:
+    """The column that a function of batches reads at the positions of another one; empty where it does not."""
+    text = document.text.text
+    if text[function.start - 4 : function.start] != "def ":  # in a notebook the text is escaped
+        return ""
+    body = _body(text, function.start)
+    counted = _COUNTED.search(body)
+    if counted is None or counted[2] not in function.parameters:
+        return ""
+    read = re.findall(rf"\b{counted[2]}\[[\"'](\w{{1,40}})[\"']\]\[{counted[1]}\]", body)
+    return next((name for name in read if name != counted[3]), "")
+
+
 # Any word of a token to pad with: it is set, added, or the tokenizer comes from somebody who does it.
 _PAD_SAID = re.compile(
     r"pad_token|add_special_tokens|add_tokens|get_chat_template|setup_chat_format|FastLanguageModel|Processor"
@@ -189,6 +208,12 @@ def _padded(document: Document, module: Module, trainer: Call) -> Iterator[State
     collator = trainer.arguments.get("data_collator")
     if isinstance(collator, Call) and not collator.local and last_word(collator.name) in _PADS:
         yield shown(document, "pads_unsaid", last_word(collator.name), collator)
+        return
+    if last_word(trainer.name) == "DPOTrainer" and not trainer.local:  # which pads the pairs by the tokenizer's token
+        tokenizer = trainer.arguments.get("tokenizer") or trainer.arguments.get("processing_class")
+        made = isinstance(tokenizer, Call) and last_word(tokenizer.name) == "from_pretrained"
+        if made and collator is None and not trainer.arguments.open and not seen_in(r"padding_value", document):
+            yield shown(document, "pads_unsaid", "DPOTrainer", trainer)
         return
     asked = seen_in(_PADDING_ASKED, document)
     if asked is not None:

@@ -33,6 +33,9 @@ def of_optimizer(document: Document, module: Module, optimizer: Call) -> Iterato
         original = sharded[0].arguments.get("use_orig_params")
         if not sharded[0].arguments.open and not (isinstance(original, Scalar) and original.value is True):
             yield shown(document, "sharded_after_optimizer", True, sharded[0])
+    mixed = next((one for one in sharded if _is_flat(one) and _holds_adapter(one)), None)
+    if mixed is not None:
+        yield shown(document, "adapter_sharded_flat", True, mixed)
     clips = calls(module, "clip_grad_norm_") if sharded else []
     if clips and all(
         map(_is_torchs, clips)
@@ -50,6 +53,22 @@ def of_optimizer(document: Document, module: Module, optimizer: Call) -> Iterato
             holders = [one for one in module.calls if sampler.start in reached([one])]
             hidden = unseen(document, module, (), *holders, called="sampler|loader|dl")
             yield shown(document, "sampler_without_epoch", unless(hidden, True), sampler)
+
+
+def _is_flat(wrap: Call) -> bool:
+    """Whether layers of transformers' classes become one flat tensor each, of the weights that learn and of those that do not."""
+    original, policy = wrap.arguments.get("use_orig_params"), wrap.arguments.get("auto_wrap_policy")
+    said = original is None or (isinstance(original, Scalar) and original.value is False)
+    if wrap.arguments.open or wrap.conditional or not said or wrap.arguments.get("ignored_modules") is not None:
+        return False
+    within = [one for one in policy.positional if isinstance(one, Scalar)] if isinstance(policy, Call) else []
+    return policy is None or (isinstance(policy, Call) and last_word(policy.name) == "partial" and len(within) == 1)
+
+
+def _holds_adapter(wrap: Call) -> bool:
+    """Whether what is wrapped has an adapter of PEFT."""
+    model = wrap.arguments.get("module") or next(iter(wrap.positional), None)
+    return isinstance(model, Call) and not model.local and last_word(model.name) == "get_peft_model"
 
 
 def _wrapped_with_optimizer(module: Module, engine: Call) -> Call | None:

@@ -3,7 +3,7 @@ leaves no plain model behind.
 
 Facts `launch.shows.adapter_on_model` (what put the trainer's adapter there), `launch.shows.adapted_twice` (what put the first there; its place is
 the second), `launch.shows.adapted_again_in_loop`, `launch.shows.second_adapter_on_all_linear`, `launch.shows.adapter_after_optimizer` (what brings it),
-`launch.shows.adapter_never_active`, `launch.shows.unsloth_foreign_model`,
+`launch.shows.adapter_never_active`, `launch.shows.unsloth_foreign_model`, `launch.shows.adapter_merged` (what put the merged adapter there),
 `launch.shows.signature_hidden` (the wrapper of torch's); each only where the calls show it.
 """
 
@@ -69,6 +69,21 @@ def told(document: Document, module: Module, call: Call, kind: str) -> Iterator[
     yield from _all_linear(document, module, wraps, reaches)
     yield from _after_optimizer(document, module, wraps)
     yield from _never_active(document, module, wraps, reaches)
+    yield from _merged(document, module, wraps)
+
+
+def _merged(document: Document, module: Module, wraps: list[Call]) -> Iterator[Statement]:
+    """An adapter that is merged into the model that the program's only loader made."""
+    loaders = [one for one, kind in python_kinds.kinds(module) if kind == "loader" and not _ADAPTED.fullmatch(one.name)]
+    by_start = {one.start: one for one in wraps}
+    for call in calls(module, "merge_and_unload"):
+        of = call.receiver
+        wrap = by_start.get(of.start) if isinstance(of, Call) else None
+        if wrap is None or call.conditional or wrap.conditional or len(loaders) != 1:
+            continue
+        if _wrapped(wrap) == loaders[0].start:
+            yield of_call(document, "launch.shows.adapter_merged", _named(wrap), call)
+            return
 
 
 def _has_no_columns(trainer: Call) -> bool:
