@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from textwrap import indent
 
 import pytest
@@ -15,6 +16,7 @@ from stablint.syntax.json import reader as as_json
 from stablint.syntax.limits import Spent
 from stablint.syntax.recipes.workload import started
 from stablint.syntax.tree import NO_FOLDER, Document, Mapping, Script, Text
+from tests.runs import inspected, rules
 
 POD = """\
 apiVersion: v1
@@ -167,3 +169,45 @@ def test_a_block_is_read_as_it_stands(lines):
     for word in ("trl", "end"):
         at = view.source.rfind(word)
         assert text[start_in_file(view, at) : end_in_file(view, at + 3)] == word
+
+
+COMPOSE = """\
+services:
+  train:
+    build: .
+    environment:
+      NPROC_PER_NODE: "2"
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "script"),
+    [
+        ("    command: llamafactory-cli train a.yaml reward_model=saves/r\n", "llamafactory-cli train a.yaml reward_model=saves/r"),
+        ("    command: [python, train.py, --name, a b]\n", "python train.py --name 'a b'"),
+        ("    entrypoint: [axolotl, train]\n    command: [a.yaml, --max-steps, '100']\n", "axolotl train a.yaml --max-steps 100"),
+        ("    entrypoint: accelerate launch\n    command: train.py\n", "accelerate launch train.py"),
+        ("    command: [bash, -c, cd /app && python train.py]\n", "cd /app && python train.py"),
+        ("    command: >\n      torchrun\n      train.py\n", "torchrun train.py\n"),
+        ("    command: [python, 3]\n", ""),
+        ("", ""),
+    ],
+)  # fmt: skip
+def test_what_a_service_of_compose_starts(words, script):
+    found = scripts(COMPOSE + words, "docker-compose.yml")
+    assert found == ([f"export NPROC_PER_NODE='2'\n{script}"] if script else [])
+
+
+def test_what_has_no_image_is_no_service():
+    assert scripts("services:\n  train:\n    command: python train.py\n") == []
+
+
+PPO = "model_name_or_path: m\nstage: ppo\ndo_train: true\nfinetuning_type: lora\ndataset: a\ntemplate: qwen\noutput_dir: out\n"
+
+
+@pytest.mark.parametrize(("more", "told"), [(" reward_model=saves/r", False), ("", True)])
+def test_what_a_command_of_compose_adds_counts(more: str, told: bool, tmp_path: Path):
+    """A key that it adds cures the file: whoever reads the file alone would refuse a run that starts."""
+    compose = f"{COMPOSE}    command: llamafactory-cli train a.yaml{more}\n"
+    found = inspected(tmp_path, {"a.yaml": PPO, "docker-compose.yml": compose}, releases=["llamafactory==0.9.3"])
+    assert ("llamafactory-no-reward-model" in rules(found)) is told

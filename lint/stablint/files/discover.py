@@ -420,13 +420,13 @@ def is_notebook(content: Text) -> bool:
 
 
 def _with_commands(content: Text, found: tuple[Document, ...]) -> tuple[Document, ...]:
-    """A cluster's manifest holds commands, and files; a workflow of a forge holds commands."""
+    """A manifest of a cluster or of Docker Compose holds commands, and files; a workflow of a forge holds commands."""
     for document in found:
         root = document.root
         if type(root) is not Mapping:
             continue
         for entry in root.entries:
-            if entry.key in _MANIFEST:
+            if entry.key in _MANIFEST or (entry.key == "services" and type(entry.value) is Mapping):
                 return workload.documents(content, found, parse, written_kind)
             if type(entry.value) is Mapping and (entry.key == "jobs" or entry.value.get("script") is not None):
                 return workflow.documents(content, found, parse)

@@ -1,4 +1,5 @@
-"""Commands that a cluster's manifest holds: what the containers of a Kubernetes workload start, what a SkyPilot task runs; files in a ConfigMap.
+"""Commands that a manifest holds: what the containers of a Kubernetes workload or of Docker Compose start, what a SkyPilot task runs; files in a
+ConfigMap.
 
 Each is a view of the manifest (syntax/embedded.py): a script that reads as the container would be started, at the places where its words stand.
 """
@@ -74,7 +75,8 @@ def _elsewhere(document: Document) -> Document:
 
 
 def started(source: str, root: Mapping, spent: limits.Spent) -> Iterator[Started]:
-    """Of every container of a Pod, Job, CronJob, Deployment, PyTorchJob or whatever else holds pod templates, and of a SkyPilot task."""
+    """Of every container of a Pod, Job, CronJob, Deployment, PyTorchJob or whatever else holds pod templates, of a SkyPilot task, and of the services
+    of Docker Compose."""
     if _text(root, "kind"):
         for pod, kind in _pods(root, "", 0):
             product = _text(_mapping(pod, "nodeSelector"), "nvidia.com/gpu.product")
@@ -97,6 +99,41 @@ def started(source: str, root: Mapping, spent: limits.Spent) -> Iterator[Started
                         export(builder, name, source, value, f"${{{name}:-", "}")
                 take(builder, source, run)
                 yield Started(key, builder.view(HOST), None, False)
+    elif services := _mapping(root, "services"):
+        for entry in _first(services.entries, spent):
+            view = _service(source, entry.value) if isinstance(entry.value, Mapping) else None
+            if view is not None:
+                yield Started(entry.key, view, None, True)
+
+
+def _service(source: str, service: Mapping) -> View | None:
+    """Compose starts `entrypoint` with `command` behind it, each of them a list of words or a text that it takes apart as a shell would."""
+    given = [node for key in ("entrypoint", "command") if (node := service.get(key)) is not None]
+    if not given or (service.get("image") is None and service.get("build") is None):
+        return None
+    builder = Builder()
+    for name, value in _members(_mapping(service, "environment")):
+        if _NAME.match(name) and isinstance(value.value, str) and "'" not in value.value:
+            export(builder, name, source, value, "'", "'")
+    for number, node in enumerate(given):
+        if number:
+            builder.put(" ", given[number - 1].end, given[number - 1].end)
+        words = [item for item in node.items if isinstance(item, Scalar)] if isinstance(node, Sequence) else []
+        if isinstance(node, Scalar) and isinstance(node.value, str):
+            take(builder, source, node)
+        elif not words or not all(isinstance(word.value, str) for word in words):
+            return None
+        elif _is_script(words):
+            take(builder, source, words[2])
+        else:
+            put_words(builder, source, words)
+    return builder.view(HOST)
+
+
+def _is_script(words: list[Scalar]) -> bool:
+    """`bash -lc SCRIPT`: the third word is what a shell runs."""
+    texts = [str(word.value) for word in words[:3]]
+    return len(texts) > 2 and texts[0].rpartition("/")[2] in _SHELLS and texts[1][:1] == "-" and texts[1][-1:] == "c"
 
 
 def files(source: str, root: Mapping, spent: limits.Spent) -> Iterator[tuple[str, View]]:
@@ -151,13 +188,7 @@ def _command(source: str, container: Mapping, kind: str, spent: limits.Spent) ->
     if kind not in _CORE:
         builder.put(_RANKED, words[0].start, words[0].start)
     known = _environment(builder, source, container, spent)
-    texts = [str(word.value) for word in words]
-    if (
-        len(words) > 2
-        and texts[0].rpartition("/")[2] in _SHELLS
-        and texts[1].startswith("-")
-        and texts[1].endswith("c")
-    ):
+    if _is_script(words):
         take(builder, source, words[2])
         return builder.view(HOST)
     put_words(builder, source, words, known)
