@@ -81,6 +81,7 @@ class Judge:
 class Verdict(NamedTuple):
     errors: tuple[str, ...]  # rules that say error, by what the constructors run
     beyond: tuple[str, ...]  # rules that say error by what happens later, or elsewhere
+    warned: bool = False  # a rule says so of most runs that look like this
 
 
 def as_files(kind: str, given: dict[str, Any]) -> dict[str, str]:
@@ -150,5 +151,7 @@ def stablint_says(kind: str, given: dict[str, Any], versions: dict[str, str], fo
     found = examples.look(as_files(kind, given), folder, _options(kind, versions, given.get("_gpu", "A100-80GB")))
     errors = {d.rule for d in found if d.severity == "error"}
     return Verdict(
-        tuple(sorted(r for r in errors if not says_more(r))), tuple(sorted(r for r in errors if says_more(r)))
+        tuple(sorted(r for r in errors if not says_more(r))),
+        tuple(sorted(r for r in errors if says_more(r))),
+        any(d.severity == "warning" for d in found),
     )

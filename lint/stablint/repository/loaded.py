@@ -19,8 +19,8 @@ from stablint.syntax.python.parse import parse
 from stablint.syntax.python.scope import dotted
 
 _MODEL = re.compile(
-    r"AutoModel\w*|\w+For(?:CausalLM|ConditionalGeneration|\w*Classification|Seq2SeqLM|MaskedLM|QuestionAnswering)\w*|\w*LMHeadModel|Fast\w*Model"
-    r"|\w+Model"
+    r"AutoModel\w{0,60}|\w{1,60}?For(?:CausalLM|ConditionalGeneration|\w{0,20}Classification|Seq2SeqLM|MaskedLM|QuestionAnswering)\w{0,20}"
+    r"|\w{0,60}LMHeadModel|Fast\w{0,60}Model|\w{1,60}Model"
 )
 _NO_MODEL = re.compile(r"Peft|SentenceTransformer|Processor|ValueHead|Reward")
 _OTHER = re.compile(

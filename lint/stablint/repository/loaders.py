@@ -174,12 +174,12 @@ def starting(path: str, files: Files) -> str | None:
 
 
 _STARTS = re.compile(r"\.py\b|\s-m\s+\w|cli\b")
-_PATTERNED = re.compile(r"([\w.-]*\$(?:\{\w+[^{}]*\}|\w+)[\w.${}-]*\.(?:json|ya?ml))")
+_PATTERNED = re.compile(r"((?<![\w.-])[\w.-]{0,80}\$(?:\{\w[^{}\n]{0,80}\}|\w{1,60})[\w.${}-]{0,120}\.(?:json|ya?ml))")
 
 
 def _fits(written: str, name: str) -> bool:
     """Whether a name with variables in it may be this one; a variable alone may be anything."""
-    kept = re.sub(r"\$(?:\{\w+[^{}]*\}|\w+)", "\0", written)
+    kept = re.sub(r"\$(?:\{\w[^{}]{0,80}\}|\w{1,60})", "\0", written)
     stem = os.path.splitext(kept)[0].replace("\0", "")
     return len(stem) > 1 and re.fullmatch(re.escape(kept).replace("\0", "[\\w-]+"), name) is not None
 

@@ -29,7 +29,7 @@ _MOST = 30  # files of one composition
 _FAR = 3  # names before the first section: `self.cfg`, `FLAGS.config`
 # Names of what holds a program's settings.
 _SETTINGS = re.compile(r"conf|cfg|setting|param|FLAGS|args|opt|hp\b|\bc\b|self", re.IGNORECASE)
-_WORDS = re.compile(r"^_+|(?:_?(?:cfg|config|conf|args|settings|params))+$", re.IGNORECASE)
+_WORDS = re.compile(r"^_+|(?:_?(?:cfg|config|conf|args|settings|params)){1,4}\Z", re.IGNORECASE)
 _STEPS = re.compile(r"""\.(\w+)|\[["'](\w+)["']\]""")
 
 

@@ -28,7 +28,8 @@ _TRAINS = re.compile(r"main|train|run|fit|finetune|fine_tune|\w*Trainer")
 _MAY_TRAIN = re.compile(r"\*|(?:train|run|finetune)_\w+|\w+_train(?:er|ing)?|\w*Train\w*")
 # Settings of a training, and no program.
 _HOLDS = re.compile(
-    rb"^[ \t]*[\"']?(?:\w*learning_rate\w*|lr|LR|\w*epochs|\w*EPOCHS|\w*batch_size|\w*BATCH_SIZE|LEARNING_RATE)[\"']?[ \t]*(?::[^=\n]{1,40})?[=:][ \t]*[\d\"']",
+    rb"^[ \t]*[\"']?(?:\w{0,40}learning_rate\w{0,40}|lr|LR|\w{0,40}epochs"
+    rb"|\w{0,40}EPOCHS|\w{0,40}batch_size|\w{0,40}BATCH_SIZE|LEARNING_RATE)[\"']?[ \t]*(?::[^=\n]{1,40})?[=:][ \t]*[\d\"']",
     re.MULTILINE,
 )
 _MANY = 6  # keys that a program asks for

@@ -356,7 +356,7 @@ def _adapted(texts: list[str]) -> str:
 
 
 _LOADS_A_MODEL = re.compile(
-    r"\b(?!\w*(?:Config|Tokenizer|Processor|Extractor|Peft)\w*\.)\w*(?:Model|LM|ForConditionalGeneration)\w*\.from_pretrained\("
+    r"\b(?!\w{0,60}(?:Config|Tokenizer|Processor|Extractor|Peft)\w{0,60}\.)\w{0,60}(?:Model|LM|ForConditionalGeneration)\w{0,40}\.from_pretrained\("
 )
 _ADAPTS_IT = re.compile(r"\bget_peft_model\(|\bPeftModel\w*\.from_pretrained\(")
 _ASKED_ONLY = re.compile(
@@ -404,7 +404,7 @@ def _is_decided(text: str, at: int) -> bool:
     return False
 
 
-_FREEZING = re.compile(r"\w*fr(?:eez|oz)\w*", re.IGNORECASE)
+_FREEZING = re.compile(r"\w{0,40}fr(?:eez|oz)\w{0,40}", re.IGNORECASE)
 _MASKED = re.compile(r"MaskedLM\b|\bmlm_probability\b|\bmlm[ \t]*=[ \t]*True")
 _CAUSAL = re.compile(r"CausalLM\b|LMHead|Seq2SeqLM|ConditionalGeneration|DPOTrainer|SFTTrainer|GPT", re.IGNORECASE)
 _CLASSIFIES = re.compile(r"For(?:Sequence|Token)Classification\b|\bnum_labels\b")

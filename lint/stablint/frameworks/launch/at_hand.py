@@ -426,7 +426,9 @@ def _keeps_its_options(text: str) -> bool:
     if not names:
         return False
     own = set(_OF_THIS_FILE.findall(text)) | _LOOKS_AT_THEM
-    whole = re.compile(rf"([\w.]+)\([^()\n]{{0,200}}?(?<![\w.])(?:{'|'.join(sorted(names))})[ \t]*[,)]")
+    whole = re.compile(
+        rf"(?<![\w.])([\w.]{{1,120}})\([^()\n]{{0,200}}?(?<![\w.])(?:{'|'.join(sorted(names))})[ \t]*[,)]"
+    )
     return all(last_word(found[1]) in own for found in whole.finditer(text))
 
 

@@ -30,7 +30,7 @@ _COMMENT = re.compile(r"//[^\n\r]*|#[^\n\r]*|/\*.*?\*/", re.DOTALL)
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?(?![\w.])")
 # What a script fills in before anybody reads the file.
 _PLACEHOLDER = re.compile(
-    r"(?!(?:TRUE|FALSE|NULL|NONE|NAN|INF|INFINITY)\Z)[A-Z][A-Z0-9]*(?:_[A-Z0-9_]*|[A-Z0-9]{2,})\Z|__\w+__\Z|[$@%<]"
+    r"(?!(?:TRUE|FALSE|NULL|NONE|NAN|INF|INFINITY)\Z)[A-Z](?:[A-Z0-9_]{2,80}|_)\Z|__\w{1,80}__\Z|[$@%<]"
 )
 _WORD = re.compile(r"-?[^\W\d]\w*|[^\s,\]}]+")
 _CONSTANTS = {"true": True, "false": False, "null": None}
