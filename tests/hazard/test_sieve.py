@@ -186,10 +186,6 @@ def test_an_example_wakes_the_hazards_that_speak_of_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.xfail(
-    strict=False,
-    reason="f17.sh of the projects drawn since 30 November: among other runs two rules that wait for a release are not named as waiting; no finding differs",
-)
 @pytest.mark.parametrize("said", [{}, {"gpus": ["A100-80GB"]}, {"releases": ["transformers==4.44.2", "trl==0.9.6"]}])
 def test_random_projects_are_judged_as_if_each_run_were_alone(said: dict[str, Any], tmp_path: Path) -> None:
     found: list[Run] = []

@@ -5,9 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from stablint.base import knowledge
 from stablint.engine.examples import example_options, write
 from stablint.engine.inspect import inspect
+from stablint.run import derived
 from stablint.run.derived.registry import RULES
 from stablint.run.fact import is_unknown
 from stablint.run.world import World
@@ -49,3 +52,9 @@ def test_no_fact_is_worked_out_from_itself(
             for fact in RULES:
                 value = world.value(fact)
                 assert not is_unknown(value) or value.reason != "it depends on itself", fact
+
+
+@pytest.mark.parametrize("path", sorted(Path(derived.__file__).parent.glob("*.py")), ids=lambda path: path.stem)
+def test_what_is_said_is_asked_of_the_world(path: Path) -> None:
+    """Of what a rule looks up in the run itself nothing is noted: its answer would be taken over by runs that say it."""
+    assert "run.explicit" not in path.read_text(encoding="utf-8")

@@ -23,7 +23,7 @@ from stablint.hazard.reference import Look, Reference, bits
 from stablint.hazard.rules import needs_of
 from stablint.run.fact import ABSENT, OPEN, Explicit, Fact, is_unknown
 from stablint.run.releases.pep440 import matcher
-from stablint.run.world import NO_CHANGE_POINTS, Facts, Run
+from stablint.run.world import ANY, NO_CHANGE_POINTS, Facts, Run
 from stablint.syntax.tree import Unknown
 
 Conditions = list[tuple[Condition, int]]  # each with the hazards that end where it is false
@@ -239,7 +239,7 @@ class Sieve:
         for name in self.derived:
             left = self._without_derived(name, context, checked, left, looks)
         for bit, read in context.silent.items():
-            if left & bit and read.isdisjoint(explicit) and read.isdisjoint(run.supplied):
+            if left & bit and _is_silent_of(run, read):
                 left &= ~bit
                 if looks is not None:
                     looks.append(Look("", bit))
@@ -267,16 +267,12 @@ class Sieve:
         """What a derived fact rules out: where it rests on nothing that is stated, the same as in the runs before."""
         run = checked.run
         known = context.unstated_of.get(name)
-        if known is not None and known[1].isdisjoint(run.explicit) and known[1].isdisjoint(run.supplied):
+        if known is not None and _is_silent_of(run, known[1]):
             return known[0]
         ended = self._ended(name, checked)
         if known is None and context.runs > 1 and name not in context.stated_of:
             read = frozenset(checked.newest.rests_on([name]))
-            if (
-                read.isdisjoint(run.explicit)
-                and read.isdisjoint(run.supplied)
-                and not checked.newest.fact(name).change_points
-            ):
+            if _may_learn(run, read) and not checked.newest.fact(name).change_points:
                 context.unstated_of[name] = (ended, read)
             else:
                 context.stated_of.add(name)
@@ -291,7 +287,7 @@ class Sieve:
         turning = NO_CHANGE_POINTS.union(*(newest.fact(name).change_points for name in names))
         worlds = [newest, *(world for _, world in checked.others(turning))] if turning else [newest]
         read: frozenset[str] = frozenset().union(*(world.rests_on(list(names)) for world in worlds))
-        if read.isdisjoint(checked.run.explicit) and read.isdisjoint(checked.run.supplied):
+        if _may_learn(checked.run, read):
             context.silent[1 << plan.number] = read
 
     def statement(self, name: str, fact: Fact, checked: Checked) -> Left:
@@ -358,7 +354,7 @@ class Sieve:
                     looks.append(Look(name, ended))
         for name, (ended, others) in context.unstated.items():
             if name not in explicit and name not in supplied:
-                if not (others.isdisjoint(explicit) and others.isdisjoint(supplied)):
+                if not _is_silent_of(run, others):
                     ended = self._ended(name, checked)
                 left &= ~ended
                 if looks is not None:
@@ -376,7 +372,7 @@ class Sieve:
                 del context.open[name]
             elif context.runs > 1:
                 others = frozenset(world.rests_on([name]) - {name})
-                if others.isdisjoint(explicit) and others.isdisjoint(supplied):
+                if _may_learn(run, others):
                     if ended:
                         context.unstated[name] = (ended, others)
                     del context.open[name]
@@ -508,6 +504,16 @@ class Sieve:
             found = self._contexts[key] = Context(run, self)
         found.runs += 1
         return found
+
+
+def _is_silent_of(run: Run, read: frozenset[str]) -> bool:
+    """Whether the run says none of these."""
+    return read.isdisjoint(run.explicit) and read.isdisjoint(run.supplied)
+
+
+def _may_learn(run: Run, read: frozenset[str]) -> bool:
+    """Whether what rests on these is the same in every run that says none of them: not where it rests on all that may be said in a namespace."""
+    return _is_silent_of(run, read) and not any(name.endswith(ANY) for name in read)
 
 
 def _token(name: str, fact: Fact) -> tuple[Any, ...]:

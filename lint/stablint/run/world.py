@@ -16,6 +16,7 @@ from stablint.syntax.tree import Unknown
 
 ChangePoints = frozenset[tuple[str, tuple[int, ...]]]
 NO_CHANGE_POINTS: ChangePoints = frozenset()
+ANY = "."  # behind a namespace: all that may be said in it
 SUPPLIABLE = ("target.", "model.", "versions.")  # what --gpu, --model and --with could still say
 # What is asked of a model when it is loaded; everything else about it is its nature, which absence says nothing about.
 ASKED = frozenset(
@@ -169,6 +170,20 @@ class World(Facts):
         self._note(name)
         return name in self.run.explicit
 
+    def is_said(self, name: str) -> bool:
+        """The same, of what nothing is presumed where nobody says it: the answer rests on it all the same."""
+        self._rest_on(name)
+        return name in self.run.explicit
+
+    def said_in(self, head: str) -> list[str]:
+        """Every setting of a namespace that somebody wrote down; the answer rests on all that may be said there (`fsdp.`)."""
+        self._rest_on(f"{head}{ANY}")
+        return [name for name in self.run.explicit if name.startswith(f"{head}.")]
+
+    def _rest_on(self, name: str) -> None:
+        if self._reading:
+            self._reads.setdefault(self._reading[-1][1], set()).add(name)
+
     def fact(self, name: str) -> Fact:
         if self._reading:
             self._reading[-1][0].add(name)
@@ -189,7 +204,8 @@ class World(Facts):
             name = pending.pop()
             if name not in found:
                 found.add(name)
-                self.fact(name)
+                if not name.endswith(ANY):
+                    self.fact(name)
                 pending += self._reads.get(name, ())
                 if name.startswith("model."):  # its nature is looked up by its name, known or not
                     pending.append("model.name_or_path")
@@ -288,7 +304,7 @@ class World(Facts):
             facts = [self.facts.get(n) or self.fact(n) for n in [*read] if n != name]
         finally:
             self._reading.pop()
-        self._reads[name] = read
+        self._reads.setdefault(name, set()).update(read)
         change_points = NO_CHANGE_POINTS.union(*(f.change_points for f in facts)) if facts else NO_CHANGE_POINTS
         deciding = [f for f in facts if f.name in answer.because] or facts
         if is_unknown(answer.value):

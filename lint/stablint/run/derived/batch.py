@@ -240,7 +240,7 @@ def fsdp(w: World) -> Answer:
     """Its options may switch it on, without a switch of its own."""
     since = w.framework.fsdp_by_options
     if since:
-        option = next((name for name in w.run.explicit if name.startswith("fsdp.") and name != "fsdp.version"), None)
+        option = next((name for name in w.said_in("fsdp") if name != "fsdp.version"), None)
         if option is not None and w.at_least(w.run.framework, since):
             return Answer(True, (option,))
     if w.framework.shards_processes and not is_unknown(processes := w.value("derived.world_size")) and processes > 1:

@@ -126,7 +126,7 @@ def adapter_made(w: World) -> Answer:
     if way == "full" or (w.framework.adapter_by in _WAYS and way not in _OF_LORA):
         return Answer(False, (name,))
     for given in w.framework.loads_adapter_by:
-        stored = w.value(given) if given in w.run.explicit else None
+        stored = w.value(given) if w.is_said(given) else None
         if is_unknown(stored):
             return Answer(stored, (given,))
         if stored not in (None, ABSENT, "", False, []):

@@ -10,7 +10,7 @@ from stablint.syntax.tree import Unknown
 def framework(w: World) -> Answer:
     """Flags that a library's parser has may be read by anybody's: whose they are is presumed, unless a program at hand is that library's."""
     guessed = w.run.scopes.get("training") == PRESUMED and "python" not in w.run.dialects
-    if (other := w.framework.replaced_by) in w.run.explicit and _is_on(w, other):
+    if (other := w.framework.replaced_by) and w.is_said(other) and _is_on(w, other):
         return Answer(Unknown("a variable starts another program"), (other,))
     return Answer(w.run.framework or Unknown("no framework is named"), presumed=guessed)
 
@@ -242,7 +242,7 @@ def _done(what: str) -> Rule:
     name = f"launch.done.{what}"
 
     def rule(w: World) -> Answer:
-        return Answer(w.value(name) is True, (name,)) if name in w.run.explicit else Answer(False)
+        return Answer(w.value(name) is True, (name,)) if w.is_said(name) else Answer(False)
 
     return rule
 
@@ -278,7 +278,7 @@ def casts_text(w: World) -> Answer:
 def megatron_arguments(w: World) -> Answer:
     """Are the training's arguments read with mcore_adapter's class, which has more of them and patches what it read?"""
     own = w.framework.megatron_by
-    return Answer(_is_on(w, own), (own,)) if own in w.run.explicit else Answer(False)
+    return Answer(_is_on(w, own), (own,)) if own and w.is_said(own) else Answer(False)
 
 
 def _is_on(w: World, name: str) -> bool:
