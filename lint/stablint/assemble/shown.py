@@ -62,8 +62,11 @@ def with_module(parts: list[Part], module: str, files: Files) -> list[Part]:
 
 
 def _without_a_loop(part: Part) -> Part:
-    kept = tuple(one for one in part.fragment.statements if one.fact != "launch.loop")
-    return part._replace(fragment=part.fragment._replace(statements=kept))
+    return _with(part, [one for one in part.fragment.statements if one.fact != "launch.loop"])
+
+
+def _with(part: Part, kept: list[Statement]) -> Part:
+    return part._replace(fragment=part.fragment._replace(statements=tuple(kept)))
 
 
 # What says how it trains, before any word of the program's own.
@@ -81,13 +84,12 @@ _LENGTHS = frozenset({"training.max_length", "data.block_size"})
 
 def without_defaults(part: Part) -> Part:
     """Without what the program has for defaults: a launcher's file that nobody names is of a command which nobody sees, and which may say otherwise."""
-    kept = tuple(
-        one
-        for one in part.fragment.statements
-        if one.fact not in _SAID_BY_COMMANDS
-        or not (isinstance(one.origin, Explicit) and one.origin.layer == "script-default")
-    )
-    return part._replace(fragment=part.fragment._replace(statements=kept))
+    said = part.fragment.statements
+    return _with(part, [one for one in said if one.fact not in _SAID_BY_COMMANDS or not _is_default(one)])
+
+
+def _is_default(one: Statement) -> bool:
+    return isinstance(one.origin, Explicit) and one.origin.layer == "script-default"
 
 
 _SAID_BY_COMMANDS = frozenset(

@@ -121,14 +121,20 @@ def of_trainer(text: str) -> int | None:
     return found.pop() if len(found) == 1 else None
 
 
-def _cut_at(tree: ast.Module) -> Iterator[ast.expr]:
-    """What stands behind `max_length` where a tokenizer is called that cuts, but for what generates or measures."""
+def _outside_of_tests(tree: ast.Module) -> Iterator[ast.AST]:
+    """All nodes but those of functions that generate or measure."""
     pending: list[ast.AST] = [tree]
     while pending:
         node = pending.pop()
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and _OF_A_TEST.search(node.name):
             continue
         pending += ast.iter_child_nodes(node)
+        yield node
+
+
+def _cut_at(tree: ast.Module) -> Iterator[ast.expr]:
+    """What stands behind `max_length` where a tokenizer is called that cuts, but for what generates or measures."""
+    for node in _outside_of_tests(tree):
         if isinstance(node, ast.Call) and _CUTS.search(".".join(dotted(node.func) or [])):
             said = {one.arg: one.value for one in node.keywords}
             cuts = said.get("truncation")
@@ -142,12 +148,7 @@ _A_LENGTH = re.compile(r"len|max|block|ctx|cut", re.IGNORECASE)
 
 def _sliced_at(tree: ast.Module) -> Iterator[ast.expr]:
     """Where the program cuts its rows itself: `input_ids[:MAX_LENGTH]`, `(prompt_ids + answer_ids)[:max_len]`."""
-    pending: list[ast.AST] = [tree]
-    while pending:
-        node = pending.pop()
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and _OF_A_TEST.search(node.name):
-            continue
-        pending += ast.iter_child_nodes(node)
+    for node in _outside_of_tests(tree):
         if not (isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice)):
             continue
         upper = node.slice.upper
@@ -168,12 +169,7 @@ _OF_A_PART = re.compile(
 
 def _handed_at(tree: ast.Module) -> Iterator[ast.expr]:
     """The length that a class or function gets which makes the rows: `Rows(tokenizer, max_length=args.max_length)`."""
-    pending: list[ast.AST] = [tree]
-    while pending:
-        node = pending.pop()
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and _OF_A_TEST.search(node.name):
-            continue
-        pending += ast.iter_child_nodes(node)
+    for node in _outside_of_tests(tree):
         if isinstance(node, ast.Call) and _MAKES_ROWS.search((dotted(node.func) or [""])[-1]):
             for one in node.keywords:
                 if one.arg and _OF_ROWS.fullmatch(one.arg) and not _OF_A_PART.search(one.arg):

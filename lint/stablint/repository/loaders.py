@@ -14,17 +14,13 @@ from stablint.assemble.files import Files
 from stablint.base.light import NamedTuple, Pattern
 from stablint.frameworks.launch.at_hand import Program, read
 from stablint.repository import readers, referrers
-from stablint.repository.programs import LOADS, programs_of, scripts_of
+from stablint.repository.programs import LOADER, LOADS, programs_of, scripts_of
 from stablint.run.framework import framework
 from stablint.syntax import limits
 
 _HYDRA = Pattern(r"@hydra\.main\s*\(([^()]{1,400})\)")
 _PATH = Pattern(r"""\bconfig_path\s*=\s*f?["']([\w./-]+)["']""")
 _NAME = Pattern(r"""\bconfig_name\s*=\s*f?["']([\w./-]+)["']""")
-# `load_config(path)`, `load_yaml(path)`: the program leaves the loading to a module of its own.
-_LOADER = re.compile(
-    rb"config\(|\b(?:load|read)_(?:yaml|yml|json|toml|cfg|settings|params)\(|\bfrom_(?:yaml|json|file)\("
-)
 
 
 # It gives the path to a module of its own: `run_training(args.config)`.
@@ -57,7 +53,7 @@ def loader(path: str, files: Files) -> Loader | None:
             composing.append(program)
         if any(parser in raw for parser in parsers):
             parsing.append(program)
-        if LOADS.search(raw) is None and _LOADER.search(raw) is None and _HANDS_ON.search(text) is None:
+        if LOADS.search(raw) is None and LOADER.search(raw) is None and _HANDS_ON.search(text) is None:
             continue
         named = readers.loaded(text)
         if any(readers.placed(name, program, root) == path for name in named):

@@ -13,6 +13,10 @@ LOADS = re.compile(
     rb"\b(?:h?json5?|yaml|toml|tomllib)\.(?:safe_|full_|unsafe_)?loads?\(|\bOmegaConf\.load\(|\bBox\.from_"
     rb"|\bfrom[ \t]{1,9}(?:h?json5?|yaml|toml|tomllib)[ \t]{1,9}import[ \t][^\n]{0,120}?\b(?:safe_|full_|unsafe_)?loads?\b"
 )
+# `load_config(path)`, `load_yaml(path)`: the program leaves the loading to a module of its own.
+LOADER = re.compile(
+    rb"config\(|\b(?:load|read)_(?:yaml|yml|json|toml|cfg|settings|params)\(|\bfrom_(?:yaml|json|file)\("
+)
 # What makes an object with attributes of what was loaded.
 OBJECTS = re.compile(
     r"\bOmegaConf\b|Namespace\(\s*\*\*|\b(?:edict|EasyDict|AttrDict|DotMap|Munch|munchify|Box|ConfigDict|Dict2Obj|AttributeDict)\("

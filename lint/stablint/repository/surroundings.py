@@ -15,15 +15,11 @@ from stablint.frameworks.programs.loop import is_trainer
 from stablint.repository import readers
 from stablint.repository.classes import Classes
 from stablint.repository.objects import Objects
-from stablint.repository.programs import LOADS
+from stablint.repository.programs import LOADER, LOADS
 from stablint.repository.referrers import content
 from stablint.repository.ways import Ways
 from stablint.syntax.tree import Document, Module
 
-# `load_config(path)`, `load_yaml(path)`: the program leaves the loading to a module of its own.
-_LOADER = re.compile(
-    rb"config\(|\b(?:load|read)_(?:yaml|yml|json|toml|cfg|settings|params)\(|\bfrom_(?:yaml|json|file)\("
-)
 _TRAINS = re.compile(r"main|train|run|fit|finetune|fine_tune|\w*Trainer")
 _MAY_TRAIN = re.compile(r"\*|(?:train|run|finetune)_\w+|\w+_train(?:er|ing)?|\w*Train\w*")
 # Settings of a training, and no program.
@@ -105,7 +101,7 @@ class Surroundings:
     def settings(self, program: str, start: str) -> str | None:
         """The only configuration of a training that the program reads where its caller names none; `start`: the file that starts it."""
         raw = content(program, self._files) if program.endswith(".py") and start in self._asked else b""
-        if LOADS.search(raw) is None and _LOADER.search(raw) is None:
+        if LOADS.search(raw) is None and LOADER.search(raw) is None:
             return self._asked_for(program, raw) if raw else None
         root = self._files.root(program)
         placed = {readers.placed(name, program, root) for name in readers.loaded(raw.decode("utf-8", "replace"))}
