@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterable, Iterator
 from collections.abc import Mapping as Table
 
-from stablint.base.light import NamedTuple
 from stablint.frameworks.fragment import plain_value
+from stablint.repository.given import Given
 from stablint.syntax.python.guard import too_deep
 from stablint.syntax.python.parse import parse
 from stablint.syntax.python.places import Places
@@ -36,13 +36,6 @@ _SURE = (
 )
 _CUTS = re.compile(r"tokeni[sz]er|tokeni[sz]e\Z|\btok\b|processor|encode_plus\Z", re.IGNORECASE)
 _OF_A_TEST = re.compile(r"eval|valid|test|infer|generat|predict|sampl", re.IGNORECASE)
-
-
-class Given(NamedTuple):
-    """What a command or a file says under a name, or a program declares."""
-
-    document: Document
-    entry: Entry
 
 
 def length(

@@ -12,7 +12,7 @@ from collections.abc import Mapping as Table
 
 from stablint.base.light import NamedTuple
 from stablint.frameworks.fragment import plain_value
-from stablint.repository.lengths import Given
+from stablint.repository.given import Given
 from stablint.repository.objects import missing, taken
 from stablint.syntax.python.guard import too_deep
 from stablint.syntax.python.parse import parse
@@ -55,19 +55,27 @@ def model(texts: list[str], given: Table[str, Given], options: Table[str, Given]
 
 def _loads(tree: ast.Module) -> Iterator[tuple[ast.Call, _Where]]:
     """The calls that load a model, each with the function that it stands in."""
+    for node, function, target in _all_calls(tree, _OTHER):
+        words = dotted(node.func) or [""]
+        of = words[-2] if len(words) > 1 and words[-1] == "from_pretrained" else ""
+        if _MODEL.fullmatch(of) and not _NO_MODEL.search(of) and not _OTHER.search(target):
+            yield node, _Where(tree, function)
+
+
+def _all_calls(
+    tree: ast.Module, but_in: re.Pattern[str] | None = None
+) -> Iterator[tuple[ast.Call, ast.FunctionDef | None, str]]:
+    """The calls of a module, each with the function that it stands in and what it is assigned to; but for functions and classes of such a name."""
     pending: list[tuple[ast.AST, ast.FunctionDef | None, str]] = [(tree, None, "")]
     while pending:
         node, function, target = pending.pop()
-        if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and _OTHER.search(node.name):
+        if but_in is not None and isinstance(node, (ast.FunctionDef, ast.ClassDef)) and but_in.search(node.name):
             continue
         function = node if isinstance(node, ast.FunctionDef) else function
         if isinstance(node, ast.Assign) and len(node.targets) == 1:
             target = ast.unparse(node.targets[0])
         if isinstance(node, ast.Call):
-            words = dotted(node.func) or [""]
-            of = words[-2] if len(words) > 1 and words[-1] == "from_pretrained" else ""
-            if _MODEL.fullmatch(of) and not _NO_MODEL.search(of) and not _OTHER.search(target):
-                yield node, _Where(tree, function)
+            yield node, function, target
         pending += [(one, function, target) for one in ast.iter_child_nodes(node)]
 
 
@@ -128,10 +136,6 @@ def _gives(node: ast.AST, name: str) -> bool:
 
 def _calls(name: str, trees: list[ast.Module]) -> Iterator[tuple[ast.Call, _Where]]:
     for tree in trees:
-        pending: list[tuple[ast.AST, ast.FunctionDef | None]] = [(tree, None)]
-        while pending:
-            node, function = pending.pop()
-            function = node if isinstance(node, ast.FunctionDef) else function
-            if isinstance(node, ast.Call) and (dotted(node.func) or [""])[-1] == name:
+        for node, function, _ in _all_calls(tree):
+            if (dotted(node.func) or [""])[-1] == name:
                 yield node, _Where(tree, function)
-            pending += [(one, function) for one in ast.iter_child_nodes(node)]

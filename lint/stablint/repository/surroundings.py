@@ -17,6 +17,7 @@ from stablint.repository.classes import Classes
 from stablint.repository.objects import Objects
 from stablint.repository.programs import LOADER, LOADS
 from stablint.repository.referrers import content
+from stablint.repository.sources import Sources
 from stablint.repository.ways import Ways
 from stablint.syntax.tree import Document, Module
 
@@ -50,8 +51,9 @@ class Surroundings:
         """`asked`: the files that are shown; what starts others is looked at by what it names alone."""
         self._files = files
         self._asked = asked
-        self._ways = Ways(files)
-        self._objects = Objects(files, asked, self._ways.starter)
+        self._sources = Sources(files)
+        self._ways = Ways(files, self._sources)
+        self._objects = Objects(files, asked, self._sources.starter)
         self._classes = Classes(files, self._objects)
 
     def completed(self, document: Document) -> Document:
@@ -156,8 +158,8 @@ class Surroundings:
             return None
         found = self._objects.readers(path)
         if not found and path.endswith(".py") and _HOLDS.search(content(path, self._files)) is not None:
-            found = self._ways.importers(path)
-            start = self._ways.starter(path)
+            found = self._sources.importers(path)
+            start = self._sources.starter(path)
             found += [start] if start not in (None, path, *found) else []  # type: ignore[list-item]
         training = [one for one in found if self._trains(one) or self.training(one) is not None]
         itself = [one for one in training if self._trains(one)]

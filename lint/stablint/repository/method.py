@@ -1,0 +1,233 @@
+"""How a program trains: all weights, LoRA or QLoRA, by the options that switch an adapter on and by what it and its modules speak of.
+
+Asked only where a file is shown: of what is presumed here nobody is told anything.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from collections.abc import Mapping as Table
+
+from stablint.base.light import NamedTuple
+from stablint.frameworks import own
+from stablint.frameworks.fragment import plain_value
+from stablint.repository.given import Given, stated, truth
+from stablint.repository.lines import asks, calls_of, function_at, is_decided, is_within
+from stablint.run.fact import Statement
+from stablint.syntax.tree import Document, Entry, Unknown
+
+_METHODS = {
+    "full": "full",
+    "lora": "lora",
+    "qlora": "qlora",
+    "full_ft": "full",
+    "full_finetune": "full",
+    "full_finetuning": "full",
+}
+
+_METHOD = re.compile(
+    r"(?:method|mode|peft|adapter|tuner|(?:finetuning|finetune|tuning|training|train|ft|peft|adapter|tuner)_(?:type|method|mode))\Z"
+)
+
+_SWITCH = re.compile(
+    r"(?:use|enable|is|with|do|apply|train|using)?_?(q?lora|peft)(?:_?(?:enabled?|finetun\w*|train\w*|on))?\Z",
+    re.IGNORECASE,
+)
+
+_MAKES = re.compile(r"\b(?:get_peft_model|PeftModel\w*\.from_pretrained|LoraConfig|inject_adapter_in_model)\(")
+
+_ADAPTS = re.compile(
+    r"lora|peft|(?<!Logger)(?<!HTTP)(?<!Type)(?<!HTTP_)adapter|prefix_?(?:tun|enc|proj)|p_?tuning|prompt_?tun|soft_?prompt|ia3"
+    r"|load_in_[48]bit|bitsandbytes(?![ \t]+as\b|\.optim)"
+    r"|bnb_|freez|\bfrozen\b(?![ \t]*=[ \t]*True)",
+    re.IGNORECASE,
+)
+
+# A trainer's class that takes an adapter's configuration, of which nobody gives it one.
+_PARAMETER = re.compile(r"\bpeft_config\b[^=\n]{0,80}=[ \t]*None\b")
+
+_OF_PARAMETER = re.compile(
+    r"\w{0,40}peft\w{0,40}|is_\w{0,40}lora\w{0,40}|\w{0,40}load(?:ed)?_in_[48]bit\w{0,40}|(?:disable|ref|model|force|autocast)_\w{0,40}adapter\w{0,40}",
+    re.IGNORECASE,
+)
+
+_FREEZES = re.compile(r"^([ \t]*)([\w.\[\]]{0,120}?)\.?requires_grad(?:_\(|[ \t]*=(?!=))[^\n]*", re.MULTILINE)
+
+_FREEZING = re.compile(r"\w{0,40}fr(?:eez|oz)\w{0,40}", re.IGNORECASE)
+
+_OTHER_MODEL = re.compile(
+    r"(?:\b|_)(?:ref|reference|teacher|old|initial|sft|frozen|reward|rm|critic|judge)(?:\b|_)", re.IGNORECASE
+)
+
+_LOOP = re.compile(r"[ \t]*for\b[^\n]{0,200}?\bin\b([^\n]*)")
+
+_OFF = re.compile(
+    r"^[ \t]+(\w+)[ \t]*:[ \t]*(?:Optional\[)?bool\]?[ \t]*=[ \t]*(?:field\([ \t]*default[ \t]*=[ \t]*)?False\b",
+    re.MULTILINE,
+)
+
+
+class Way(NamedTuple):
+    """`full`, `lora` or `qlora`, with the option that says so; None where none does: no word of an adapter stands anywhere, or one is made always."""
+
+    word: str
+    option: Given | None
+
+
+def way(texts: list[str], options: Table[str, Given], whole: bool) -> Way | None:
+    """How the program trains, with these options given; None where that is not known. `whole`: these texts are all that may train for it, and
+    freeze no weights of the model that is trained."""
+    for name, option in options.items():
+        word = plain_value(option.entry.value)
+        if _METHOD.fullmatch(name) and isinstance(word, str) and word.lower() in _METHODS and _is_compared(name, texts):
+            return Way(_METHODS[word.lower()], option)
+    asked = {
+        name: option
+        for name, option in options.items()
+        if _SWITCH.fullmatch(name) and any(map(asks(name).search, texts))
+    }
+    on = [name for name in asked if truth(asked[name][1]) is True]
+    if on:
+        first = next((name for name in on if "qlora" in name.lower()), on[0])
+        return Way("qlora" if "qlora" in first.lower() else "lora", asked[first])
+    off = [name for name in asked if truth(asked[name][1]) is False and "qlora" not in name.lower()]
+    if off:
+        within = all(is_within(text, made.start(), off) for text in texts for made in _MAKES.finditer(text))
+        return (
+            Way("full", asked[off[0]])
+            if within and len(off) + sum("qlora" in one.lower() for one in asked) == len(asked)
+            else None
+        )
+    if not asked and (word := adapted(texts)):
+        return Way(word, None)
+    if not whole or any(
+        _ADAPTS.search(_without_parameter(text) if number else text) for number, text in enumerate(texts)
+    ):
+        return None
+    return Way("full", None)
+
+
+def frozen(texts: list[str], options: Table[str, Given]) -> bool:
+    """Whether weights are frozen that may be of the model which is trained: in no branch of an option that is off."""
+    off = [name for name, option in options.items() if truth(option[1]) is False]
+    off += [name for text in texts for name in _OFF.findall(text) if name in options and _is_left(options[name][1])]
+    for text in texts:
+        for found in _FREEZES.finditer(text):
+            if "True" in found[0] or _is_of_another(text, found) or is_within(text, found.start(2), off):
+                continue
+            name = function_at(text, found.start(2))
+            calls = calls_of(name, texts) if name else []
+            if not calls or not all(is_within(other, at, off) for other, at in calls):
+                return True
+    return False
+
+
+def _is_compared(name: str, texts: list[str]) -> bool:
+    asked = re.compile(rf"\b{name}[ \t]*(?:==|!=|in\b|not in\b)[^\n]{{0,200}}(?:lora|full|none)", re.IGNORECASE)
+    return any(map(asked.search, texts))
+
+
+def _without_parameter(text: str) -> str:
+    return _OF_PARAMETER.sub("", text) if _PARAMETER.search(text) else text
+
+
+def _is_of_another(text: str, found: re.Match[str]) -> bool:
+    if _OTHER_MODEL.search(found[2]):
+        return True
+    for line in reversed(text[max(0, found.start() - 400) : found.start()].splitlines()[-3:]):
+        loop = _LOOP.match(line)
+        if loop is not None:
+            return _OTHER_MODEL.search(loop[1]) is not None
+    return False
+
+
+def _is_left(entry: Entry) -> bool:
+    """Whether nobody gives the option, and the class alone has its default."""
+    return isinstance(plain_value(entry.value), Unknown)
+
+
+# PEFT's other adapters.
+_OF_OTHERS = re.compile(
+    r"\b(?:Prefix|Prompt|IA3|AdaptionPrompt|AdaLora|LoHa|LoKr|OFT|BOFT|Vera|PromptEncoder|Poly|FourierFT)\w{0,20}Config\("
+)
+
+_LOADS_A_MODEL = re.compile(
+    r"\b(?!\w{0,60}(?:Config|Tokenizer|Processor|Extractor|Peft)\w{0,60}\.)\w{0,60}(?:Model|LM|ForConditionalGeneration)\w{0,40}\.from_pretrained\("
+)
+
+_ADAPTS_IT = re.compile(r"\bget_peft_model\(|\bPeftModel\w*\.from_pretrained\(")
+
+_ASKED_ONLY = re.compile(
+    r"eval|infer|generat|merge|test|ref|teacher|reward|judge|baseline|demo|chat|predict|sampl|export|convert|serve",
+    re.IGNORECASE,
+)
+
+_IN_4_BITS = re.compile(r"load_in_4bit[\"']?[ \t]*[=:,][^\n]{0,60}\bTrue\b")
+
+
+def adapted(texts: list[str]) -> str:
+    """`lora` or `qlora` where the program or a module of it puts LoRA into a model, whatever its options say; empty where an option may decide."""
+    if not any("LoraConfig(" in text for text in texts) or any(map(_OF_OTHERS.search, texts)):
+        return ""
+    loading = {
+        (number, name): body
+        for number, text in enumerate(texts)
+        for name, body in _loading(text)
+        if not number or name in ("", "__init__") or calls_of(name, texts)
+    }
+    if len(loading) > 1 and not all(map(_ADAPTS_IT.search, loading.values())):
+        return ""  # one of them may be trained whole
+    for number, text in enumerate(texts):
+        for made in re.finditer(r"(?<!def )\bget_peft_model\(", text):
+            name = function_at(text, made.start())
+            calls = calls_of(name, texts) if name else []
+            if number and name and not calls and name != "__init__":
+                continue  # of a module from which something else is imported
+            if is_decided(text, made.start()) or (calls and all(is_decided(*one) for one in calls)):
+                continue
+            return "qlora" if any(_IN_4_BITS.search(one) for one in texts) else "lora"
+    return ""
+
+
+def _loading(text: str) -> Iterator[tuple[str, str]]:
+    """The functions that load a model, by their names with what stands in them, but for those that only ask one."""
+    for found in _LOADS_A_MODEL.finditer(text):
+        name = function_at(text, found.start())
+        if _ASKED_ONLY.search(name):
+            continue
+        begins = [one.start() for one in re.finditer(r"^[ \t]*(?:async[ \t]+)?def[ \t]", text, re.MULTILINE)]
+        start = max((one for one in begins if one <= found.start()), default=0)
+        yield name, text[start : min((one for one in begins if one > found.start()), default=len(text))]
+
+
+def switches(given: Table[str, Given], options: Table[str, Given], texts: list[str]) -> dict[str, Given]:
+    """What a file says of the way under a name that the program asks for: `if cfg.model.apply_lora`."""
+    return {
+        name: one
+        for name, one in given.items()
+        if name not in options
+        and (_SWITCH.fullmatch(name) or _METHOD.fullmatch(name))
+        and any(own.reads(text, name) for text in texts)
+    }
+
+
+def said(way: Way, program: Document | None) -> Statement | None:
+    if way.option is None and program is None:
+        return None
+    if way.option is None and program is not None:  # what the weights are loaded in says the rest
+        fact, value = ("lora.use_peft", True) if way.word == "lora" else ("training.finetuning_type", way.word)
+        return stated(fact, value, program, None)
+    assert way.option is not None
+    if way.word == "qlora":
+        return stated("training.finetuning_type", "qlora", *way.option)
+    return stated("lora.use_peft", way.word == "lora", *way.option)
+
+
+def freezes(texts: list[str]) -> bool:
+    return any(map(_FREEZES.search, texts))
+
+
+def adapts(texts: list[str]) -> bool:
+    """Whether a word of an adapter stands anywhere, but for those of freezing."""
+    return any(_ADAPTS.search(_FREEZING.sub("", one)) for one in texts)
