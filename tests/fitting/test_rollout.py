@@ -158,3 +158,93 @@ def test_verls_supervised_trainer_divides_float32_weights(tmp_path: Path) -> Non
         found = answer(world(tmp_path, {"run.sh": text.format(more=more)}, gpus=["A100-80GB x2"]), "A100-80GB x2")
         assert found.reading is not None and found.reading.plan.sharding.engine == "fsdp"
         assert found.reading.plan.weights == {4: "float32", 2: "bfloat16"}[width]
+
+
+PPO = (
+    "{start} --pretrain meta-llama/Meta-Llama-3-8B --reward_pretrain org/reward --save_path out --micro_train_batch_size 2 --train_batch_size 128 "
+    "--micro_rollout_batch_size 4 --rollout_batch_size 1024 --max_epochs 1 --prompt_max_len 1024 --generate_max_len 1024 --zero_stage {stage} --bf16 "
+    "--actor_learning_rate 5e-7 --prompt_data org/data --gradient_checkpointing --flash_attn{more}\n"
+)
+PROCESSES = "deepspeed --module openrlhf.cli.train_ppo"
+
+
+def ppo(folder: Path, start: str = PROCESSES, stage: int = 2, more: str = " --adam_offload") -> Told:
+    card = f"{CARD} x8"
+    return answer(world(folder, {"run.sh": PPO.format(start=start, stage=stage, more=more)}, gpus=[card]), card)
+
+
+def test_openrlhf_keeps_four_models_in_each_process(tmp_path: Path) -> None:
+    told = ppo(tmp_path)
+    weights = part(told, MOMENTS[1], "weights")
+    assert part(told, MOMENTS[1], "reference") == weights
+    # One that gives rewards, one that is trained to give values: its states are in the host's memory.
+    assert part(told, MOMENTS[1], "judges") == pytest.approx(2 * weights)
+
+
+def test_the_states_of_values_are_there_where_nothing_is_offloaded(tmp_path: Path) -> None:
+    told = ppo(tmp_path, more="")
+    states, weights = part(told, MOMENTS[1], "optimizer"), part(told, MOMENTS[1], "weights")
+    assert part(told, MOMENTS[1], "judges") == pytest.approx(2 * weights + states + weights / 8)  # and their gradients
+
+
+def test_shards_divide_the_judges(tmp_path: Path) -> None:
+    whole, shared = (part(ppo(tmp_path / str(stage), stage=stage), MOMENTS[1], "judges") for stage in (2, 3))
+    assert shared == pytest.approx(whole / 8)
+
+
+def test_an_adapter_is_its_own_reference_in_ppo(tmp_path: Path) -> None:
+    told = ppo(tmp_path, more=" --lora_rank 16")
+    assert part(told, MOMENTS[1], "reference") == 0.0 < part(told, MOMENTS[1], "judges")
+
+
+def test_under_ray_the_judges_may_have_cards_of_their_own(tmp_path: Path) -> None:
+    told = ppo(tmp_path, start="python3 -m openrlhf.cli.train_ppo_ray")
+    assert told.estimate is None and "cards of their own" in told.why
+
+
+OLD_PPO = (
+    "from trl import AutoModelForCausalLMWithValueHead, PPOConfig, PPOTrainer\n"
+    'config = PPOConfig(model_name="Qwen/Qwen2.5-1.5B", learning_rate=1.4e-5, batch_size=16, mini_batch_size=4)\n'
+    "model = AutoModelForCausalLMWithValueHead.from_pretrained(config.model_name)\n"
+    "trainer = PPOTrainer(config, model, None, tokenizer, dataset=rows)\n"
+    "for batch in trainer.dataloader:\n    answers = trainer.generate(batch, max_new_tokens=64)\n    trainer.step(batch, answers, scores)\n"
+)
+NEW_PPO = (
+    "from transformers import AutoModelForCausalLM\nfrom trl import PPOConfig, PPOTrainer\n"
+    'args = PPOConfig(output_dir="out", per_device_train_batch_size=4, gradient_accumulation_steps=4, response_length=128, bf16=True)\n'
+    'policy = AutoModelForCausalLM.from_pretrained("Qwen/Qwen2.5-1.5B")\n'
+    "PPOTrainer(args=args, processing_class=tok, model=policy, ref_model=ref, value_model=value, reward_model=reward, train_dataset=rows).train()\n"
+)
+
+
+def test_a_head_gives_the_values_in_the_older_trainer_of_trl(tmp_path: Path) -> None:
+    told = answer(world(tmp_path, {"train.py": OLD_PPO}, gpus=[CARD]), CARD)
+    assert (
+        part(told, MOMENTS[1], "reference")
+        == part(told, MOMENTS[1], "weights")
+        > 0.0
+        == part(told, MOMENTS[1], "judges")
+    )
+    assert told.reading is not None and told.reading.plan.rows == 4  # `mini_batch_size`
+
+
+def test_values_and_answers_are_learned_in_one_pass_of_the_newer_trainer(tmp_path: Path) -> None:
+    told = answer(world(tmp_path, {"train.py": NEW_PPO}, gpus=[CARD]), CARD)
+    weights, states = (part(told, MOMENTS[1], name) for name in ("weights", "optimizer"))
+    assert part(told, MOMENTS[1], "judges") > 2 * weights + states
+    assert told.reading is not None and told.reading.plan.activations.usual == 2.0
+
+
+@pytest.mark.parametrize(
+    ("more", "both"),
+    [("", True), (" --gradient_checkpointing True", False), (" --gradient_checkpointing False", False)],
+)
+def test_a_program_that_was_not_read_may_have_another_trainer(tmp_path: Path, more: str, both: bool) -> None:
+    text = (
+        "torchrun --nproc_per_node 2 mine.py --model_name_or_path Qwen/Qwen2.5-7B --output_dir out --learning_rate 1e-5 --max_length 1024 "
+        f"--per_device_train_batch_size 1 --bf16 True{more}\n"
+    )
+    told = answer(world(tmp_path, {"go.sh": text}, gpus=[f"{CARD} x2"]), f"{CARD} x2")
+    assert told.reading is not None
+    kept = {one.checkpointed for one in (told.reading.plan, *told.reading.others)}
+    assert (len(kept) == 2) is both

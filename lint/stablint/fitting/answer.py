@@ -18,7 +18,7 @@ from stablint.run.world import World
 FITS, TIGHT, NOT, UNKNOWN = "fits", "tight", "does-not-fit", "unknown"
 _FULL = 0.98  # of what is usable
 _ROOM_OF_GUESSES = 0.75  # where an assumption may be wrong beyond what the range has room for
-_HALF = 0.5  # of what is usable: more than that usually, and more than all of it at the high end
+_HALF = 0.5  # of what is usable: more than that usually, and more than there is room for at the high end
 _ROOM = 0.95  # of what is usable: beyond that nothing is left for an evaluation or a longer row
 
 # By component: what it is, and the facts that it comes from.
@@ -46,6 +46,7 @@ BECAUSE: dict[str, tuple[str, tuple[str, ...]]] = {
     "logits": ("rows × tokens × words", ("training.per_device_train_batch_size", "training.max_length", "model.vocab")),
     "vision": ("the part that sees, and pictures in it", ("model.type", "training.max_length")),
     "reference": ("a frozen copy to compare with", ("derived.objective",)),
+    "judges": ("models that give rewards and values", ("derived.objective",)),
     "rollout": (
         "of the engine that answers",
         ("training.use_vllm", "training.vllm_mode", "training.vllm_gpu_memory_utilization"),
@@ -155,7 +156,7 @@ def verdict(estimate: Estimate, room: float | None, reading: Reading | None = No
     if (
         reading is not None
         and gathers(reading)
-        and estimate.peak.high / GIB > room
+        and estimate.peak.high / GIB > room * _ROOM
         and estimate.peak.usual / GIB > room * _HALF
     ):
         return TIGHT

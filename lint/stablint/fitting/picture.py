@@ -17,7 +17,7 @@ _WORDS = {FITS: "fits", TIGHT: "tight", NOT: "does not fit", UNKNOWN: "cannot be
 _COLOURS = {
     "weights": "#2563a8", "reference": "#5b8fc9", "quantisation": "#8fb5de", "copies": "#b9d0ea", "adapters": "#0f766e", "optimizer": "#2aa198",
     "gradients": "#7cc4ba", "step": "#b5ddd6", "gathered": "#6d4fa1", "buckets": "#a58fcb", "activations": "#d97a1d", "attention": "#f0ab5f",
-    "logits": "#c9a50f", "context": "#66727f", "rollout": "#9a4f96", "vision": "#b5651d", "cache": "#cbd2d9",
+    "logits": "#c9a50f", "context": "#66727f", "rollout": "#9a4f96", "judges": "#c48bc0", "vision": "#b5651d", "cache": "#cbd2d9",
 }  # fmt: skip
 
 

@@ -37,12 +37,12 @@ from stablint.fitting.weights import (
     with_experts,
 )
 from stablint.memory.plan import NO_SHARE, Optimizer, Plan, Range, Sharding, sure
-from stablint.run.fact import is_unknown
+from stablint.run.fact import PRESUMED, is_unknown
 from stablint.run.world import World
 from stablint.syntax.tree import Unknown
 
 _PAIRS = ("dpo", "cpo", "orpo", "simpo", "ipo")
-_ONLINE = (*rollout.ONLINE, "ppo", "online-dpo")
+_ONLINE = (*rollout.ONLINE, "ppo")
 _REFERENCE = ("dpo", "kto", "ipo")
 _SDPA_SINCE = (
     "4.36.0"  # transformers' Llama had one attention before, which builds the scores (models/llama/modeling_llama.py)
@@ -52,6 +52,11 @@ _SDPA_SINCE = (
 # convert_boolean_attn_mask).
 _MASKS_SINCE = "4.53.0"
 _ANSWERING = "trl"
+_CHECKPOINTING = (
+    "training.gradient_checkpointing",
+    "training.activation_checkpointing",
+    "fsdp.activation_checkpointing",
+)
 # Shares of what comes and goes: a quarter for rows of one length. For the logits of rows that differ the median, and what nine of ten stay below, of the
 # allocator replayed over traced steps: 20 cases of how lengths can differ (benchmarks/allocator.py; benchmarks/README.md has them).
 _CACHE, _CACHE_MIXED = Range(0.0, 0.25, 0.4), Range(0.0, 1.1, 2.7)
@@ -118,7 +123,9 @@ def read(w: World) -> list[Reading]:
     if divided_by:
         compute = "bfloat16"
     autocast = weights != compute if compute in ("bfloat16", "float16") else False
-    batch = w.value("training.per_device_train_batch_size")
+    objective = w.value("derived.objective")
+    judges = _said(rollout.judges, w, assumed) if objective == "ppo" else None
+    batch = judges.rows if judges is not None and judges.rows else w.value("training.per_device_train_batch_size")
     open_batch = not is_size(batch)
     if open_batch:
         batch = 1
@@ -129,9 +136,8 @@ def read(w: World) -> list[Reading]:
                 ).format(most=_MOST_ROWS)
             )
         )
-    objective = w.value("derived.objective")
-    online = objective in rollout.ONLINE
-    if objective in _ONLINE and not online:
+    online = objective in _ONLINE
+    if objective == "online-dpo":
         raise Unanswerable(
             gettext(
                 "{objective}: models that judge the answers lie beside the trained one, and are not counted yet"
@@ -256,6 +262,12 @@ def read(w: World) -> list[Reading]:
     )  # fmt: skip
     if online:
         plan = _answering(w, plan, scored, assumed)
+    if judges is not None:
+        both = 2.0 if judges.at_once else 1.0
+        plan = plan._replace(
+            judges=judges.frozen, critics=judges.trained, scored=1.0, reference=method == "full",
+            activations=Range(factor.low, factor.usual * both, factor.high * both),
+        )  # fmt: skip
     if megatron:
         # Words are divided as well, and whole rows come before the head; float32 of the logits is made in place (megatron/core/tensor_parallel, layers.py
         # and cross_entropy.py).
@@ -269,6 +281,16 @@ def read(w: World) -> list[Reading]:
     plan, others = with_experts(w, plan, assumed)
     others += [_of_shape(w, one, other, method) for other in shapes[1:] for one in (plan, *others)]
     others += [plan._replace(loss="full", loss_rows=0)] if older else []
+    if (
+        plan.checkpointed
+        and w.framework.checkpoints_since
+        and w.scope(_CHECKPOINTING[0]) == PRESUMED
+        and not any(map(w.is_stated, _CHECKPOINTING))
+    ):
+        assumed.append(
+            gettext("whose trainer the program has is presumed: the high end is without gradient checkpointing")
+        )
+        others += [one._replace(checkpointed=False) for one in (plan, *others)]
     if open_batch:
         others += [one._replace(rows=one.rows * _MOST_ROWS) for one in (plan, *others)]
     if open_method:

@@ -47,10 +47,50 @@ def names(w: World) -> Rollout:
     return found
 
 
+class Judges(NamedTuple):
+    """Of PPO: models of the trained one's size beside it that are frozen, and that are trained; and rows of one step."""
+
+    frozen: Range
+    trained: Range
+    rows: int | None
+    at_once: bool
+
+
+_BY_HAND = "trl.PPOTrainer.step"  # the program works out the rewards; values come from a head on the trained model (trl 0.11.4 trainer/ppo_trainer.py)
+
+
+def judges(w: World, assumed: list[str]) -> Judges:
+    of = names(w)
+    if not of.in_ppo or (of.alone_by and w.stated("launch.launcher") != of.alone_by):
+        raise Unsaid(
+            gettext("ppo: the models that judge the answers may lie on cards of their own, which is not counted yet")
+        )
+    if w.value("derived.trainer") == _BY_HAND:
+        assumed.append(
+            gettext("what rewards the answers is the program's own: nothing, and a model of this size at the high end")
+        )
+        rows = w.value("training.mini_batch_size")
+        return Judges(Range(0.0, 0.0, 1.0), NO_SHARE, rows if _is_size(rows) else None, False)
+    assumed.append(
+        gettext(
+            "PPO: models that give rewards and values are taken to be of this size, and next to nothing at the low end"
+        )
+    )
+    return Judges(Range(0.0, 1.0, 1.0), Range(0.0, 1.0, 1.0), None, of.at_once)
+
+
 def lengths(w: World, assumed: list[str]) -> tuple[Range, float]:
     """Tokens of a prompt with its answer, and the share of them that is answer."""
     of = names(w)
-    most = w.value(of.answer)
+    most = w.value(of.in_ppo if w.value("derived.objective") == "ppo" else of.answer)
+    if w.value("derived.trainer") == _BY_HAND:
+        most, takes = 2 * _PROMPT.high, w.value("model.max_positions")
+        assumed.append(
+            gettext(
+                "how long prompts and answers are stands where the program generates: {low} to {high} tokens each"
+            ).format(low=f"{_PROMPT.low:.0f}", high=f"{_PROMPT.high:.0f}")
+        )
+        return Range(2 * _PROMPT.low, 2 * _PROMPT.usual, min(most, takes) if _is_size(takes) else most), 1.0
     if not _is_size(most):
         raise Unsaid(gettext("the longest answer is not known ({name})").format(name=of.answer))
     prompt = w.value(of.prompt)

@@ -123,6 +123,8 @@ _FLAT = (
     ("gradient_checkpointing_use_reentrant", "training.gradient_checkpointing_kwargs.use_reentrant", "flag"),
     ("beta", "training.beta", "plain"),
     ("max_len", "training.max_length", "plain"),
+    ("prompt_max_len", "training.prompt_max_len", "plain"),
+    ("generate_max_len", "training.generate_max_len", "plain"),
     ("dataset", "data.dataset", "words"),
     ("prompt_data", "data.dataset", "words"),
     ("eval_steps", "training.eval_steps", "plain"),

@@ -100,6 +100,8 @@ class Plan(NamedTuple):
     tower_trained: bool = False  # they may be trained as well
     pictures: Range = NO_SHARE  # bytes that pictures take in it
     lean: bool = False  # Liger's norms and activations, which keep their inputs only
+    judges: Range = NO_SHARE  # frozen models of this size beside the trained one and its reference
+    critics: Range = NO_SHARE  # models of this size that are trained beside it
     one_mask: bool = False  # one mask serves all blocks
     wide_norms: bool = False  # norms beside a quantised base are float32, whatever embedding and head are
     squares: Range = sure(1.0)  # the same factor on what grows with the square of the rows

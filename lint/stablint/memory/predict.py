@@ -477,6 +477,10 @@ def _held(plan: Plan, at: int) -> Parts:
     elif sharding.processes > 1 and engine == "ddp":
         trained = shape.parameters if plan.method == "full" else plan.trained
         parts["buckets"] = max(trained * _gradient_width(plan), _DDP_BUCKET) if trained else 0.0
+    if plan.judges.high or plan.critics.high:
+        own = sum(parts.get(name, 0.0) for name in ("weights", "adapters", "optimizer"))
+        trained_too = plan.critics[at] * (own + sum(_gradients(plan, at).values()))
+        parts["judges"] = plan.judges[at] * base / sharding.weights + trained_too
     return parts
 
 
@@ -587,7 +591,7 @@ def _host(plan: Plan) -> float:
     """Bytes in the host's memory for one process: offloaded states and weights, and block inputs. DeepSpeed keeps half-precision weights beside
     float32 copies, gradients and states (arXiv 2101.06840, section 3); FSDP trains the float32 weights themselves."""
     sharding, size = plan.sharding, 0.0
-    trained = plan.shape.parameters if plan.method == "full" else plan.trained
+    trained = (plan.shape.parameters if plan.method == "full" else plan.trained) * (1.0 + plan.critics.usual)
     if sharding.states_on_host:
         size += 16.0 * trained / sharding.states  # states, master weights and gradients in float32
     if sharding.weights_on_host:

@@ -43,6 +43,9 @@ class Rollout(NamedTuple):
     strategy: str = ""  # weights and states are divided by FSDP, unless this says otherwise
     loads: tuple[str, ...] = ()  # the dtype that it loads them in: float32 where none says so
     copies_before: str = ""  # the release of TRL before which one is kept where nobody says so
+    in_ppo: str = ""  # how long answers are in PPO, where the models that judge lie on the cards that train
+    alone_by: str = ""  # the launcher without which those models may lie on cards of their own
+    at_once: bool = False  # one forward pass goes through the trained model and the one that judges its states
 
 
 class OwnKeys(NamedTuple):
