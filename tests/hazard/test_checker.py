@@ -101,6 +101,29 @@ def test_a_key_of_somebodys_own_script_weighs_less_where_only_some_releases_have
     assert severity(tmp_path / "every release", CALL, hazard(item, **each)) == "error"
 
 
+CONSTRUCTED = {"each": ["training.fp16"], "at": "item", "error_when": [["is", "item.constructed", 1, True]]}
+MADE = {
+    "in a release that is stated": (ARGUMENTS.format("fp16=True"), ["transformers==5.23.0"], "error"),
+    "in any release": (ARGUMENTS.format("fp16=True"), [], "warning"),
+    "in a branch": (ARGUMENTS.format("fp16=True").replace("args", "import mine\nif mine.x: args"), ["transformers==5.23.0"], "warning"),
+    "of a class from elsewhere": (ARGUMENTS.format("fp16=True").replace("from transformers", "from mine"), ["transformers==5.23.0"], "warning"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "releases", "weight"), MADE.values(), ids=MADE)
+def test_what_is_certain_of_a_call_alone_is_an_error_there(
+    text: str, releases: list[str], weight: str, tmp_path: Path
+) -> None:
+    made = hazard(["is", "item", 1, True], **CONSTRUCTED)
+    assert severity(tmp_path, {"train.py": text}, made, releases=releases) == weight
+
+
+def test_a_file_is_no_call(tmp_path: Path) -> None:
+    made = hazard(["is", "item", 1, True], **CONSTRUCTED)
+    text = "output_dir: out\nfp16: true\nper_device_train_batch_size: 1\nlearning_rate: 1.0e-5\nnum_train_epochs: 1\n"
+    assert severity(tmp_path, {"train.yaml": text}, made, releases=["transformers==5.23.0"]) == "warning"
+
+
 BF16_CARD = ["is", "target.gpu.native_bf16", 1, True]
 
 

@@ -39,6 +39,7 @@ HOT = (
     "quiet",
     "once",
     "keys",
+    "error_when",
 )
 UNARY = frozenset({"is-integer", "one-of-enum", "is-set", "is-absent", "is-default", "exists-file", "unknown-key"})
 
@@ -77,7 +78,8 @@ def read_folder(
             text = text_of(path, name, root)
             row, data = recall(f"{name}\n{text}", partial(_compile_file, text, name))
             if root is not None:  # of a house
-                row["when"] = [_in_one_pass(c) for c in row["when"]]
+                for part in ("when", "error_when"):
+                    row[part] = [_in_one_pass(c) for c in row[part]]
                 for remedy in row["remedies"]:
                     remedy["when"] = [_in_one_pass(c) for c in remedy["when"]]
         except ValueError as error:
@@ -157,6 +159,7 @@ def _core(data: dict[str, Any]) -> dict[str, Any]:
         "versions": data.get("versions") or {}, "each": data.get("each") or [], "yields_to": data.get("yields_to") or [],
         "quiet": bool(data.get("quiet")), "once": data.get("once") or False,
         "keys": sorted(_keys(when) or ()),
+        "error_when": [condition(c) for c in data.get("error_when") or []],
     }  # fmt: skip
 
 

@@ -67,7 +67,7 @@ def weighed(hazard: Hazard, severities: Mapping[str, str]) -> Hazard:
         (word for word in severities if means(word, hazard.code, hazard.id)),
         key=lambda word: len(word) if word != hazard.id else 1000,
     )
-    return hazard._replace(severity=severities[words[-1]]) if words else hazard
+    return hazard._replace(severity=severities[words[-1]], error_when=()) if words else hazard
 
 
 def all_known(words: Iterable[str], known: Iterable[Hazard], where: str = "") -> None:

@@ -6,7 +6,7 @@ from stablint.base.language import gettext
 from stablint.base.light import Any
 from stablint.hazard import wording
 from stablint.hazard.checked import Checked
-from stablint.hazard.condition import deciding, evaluate
+from stablint.hazard.condition import Condition, deciding, evaluate, every
 from stablint.hazard.model import Finding, Hazard, Remedy, asks_about_change
 from stablint.hazard.setting_subject import SettingSubject
 from stablint.run.fact import ABSENT, OWN, PRESUMED, Default, Derived, Explicit, Fact, Place
@@ -31,6 +31,8 @@ def finding(
     decided = (*facts, world.fact(item)) if item and item not in names else facts
     presumed = [] if _of_one_file(decided, world.run) else [fact for fact in decided if fact.presumed]
     severity, notes = hazard.severity, []
+    if severity == "error" and not _is_certain(list(hazard.error_when), world):
+        severity = "warning"
     if presumed:
         severity = min(severity, "warning", key=_RANK.__getitem__)
         # A key is there or not, whoever overrules its value.
@@ -88,6 +90,11 @@ def finding(
         item,
         divided,
     )
+
+
+def _is_certain(asked: list[Condition], world: Facts) -> bool:
+    """Whether what an error asks for besides is so, and not only presumed."""
+    return every(asked, world) is True and not any(world.fact(name).presumed for name in deciding(asked, world))
 
 
 def _is_idle(hazard: Hazard, unseen: bool, partly: bool) -> bool:

@@ -45,6 +45,7 @@ class Hazard(NamedTuple):
     quiet: bool = False  # off unless it is asked for by name
     once: bool | str = False  # told once a file; `everywhere`: the same words once
     keys: Sequence[str] = ()  # how a setting must be spelled that it is about; any way where there are none
+    error_when: Sequence[list[Any]] = ()  # what an error asks for besides: a warning where it is not so
     guesses: bool = True  # told as well as an info that nobody would act on (hazard/finding.py, `_is_idle`)
     own: dict[str, Any] | None = None  # message, remedies and evidence of a house hazard
     trust: str = ""  # what the settings say of its repairs: `promote` or `demote`

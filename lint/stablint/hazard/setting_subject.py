@@ -197,11 +197,20 @@ class SettingSubject(Facts):
     def _in_its_call(self) -> bool:
         """Is it a keyword of the class's own call? Other calls lend their keywords to facts of the same namespace, and other
         packages have a `TrainingArguments` of their own."""
+        return self._in_call_of(self._owners)
+
+    def _in_call_of(self, owners: tuple[str, ...]) -> bool:
         package, dot, word = (self._origin.reader if self._origin is not None else "").rpartition(".")
         package = package.partition(".")[0]
         return bool(word) and any(
-            owner.rpartition(".")[2] == word and (not dot or owner.startswith(package + ".")) for owner in self._owners
+            owner.rpartition(".")[2] == word and (not dot or owner.startswith(package + ".")) for owner in owners
         )
+
+    def is_constructed(self) -> bool:
+        """Does the call of a library's own class say it, in a release that is stated? What the constructor refuses there is refused for certain."""
+        owners = self.run.classes.get(self.name.partition(".")[0], ())
+        of_call = self.layer == "call" and self._in_call_of(owners)
+        return of_call and all(self.run.releases.stated(owner.removeprefix("?").partition(".")[0]) for owner in owners)
 
     def item_choices(self) -> list[Any] | None:
         choices = self.spans(lambda spans, release: spans.choices_at(release))
@@ -370,6 +379,7 @@ _WORDS: dict[str, Callable[[SettingSubject], Any]] = {
     "key": lambda item: item.spelled,
     "block": lambda item: item.spelled.rpartition(".")[0],
     "layer": lambda item: item.layer,
+    "constructed": lambda item: item.is_constructed(),
     "raw": lambda item: item._fact.sources[0].raw if item._fact.sources else item._fact.value,
     "type": _type,
     "default": _default,

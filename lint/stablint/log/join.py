@@ -129,8 +129,9 @@ class Join:
             # A rule whose finding is graded down rests on something presumed; what a list of values says of itself is not.
             # Where nothing but the release was open, the message has said that it is one of those that print it.
             by_release = bool(diagnostic.releases) and not diagnostic.notes
-            severity = self._rules[diagnostic.rule].severity
-            known = bool(template.decides) or diagnostic.severity == severity or by_release
+            said = self._rules[diagnostic.rule]
+            whole = diagnostic.severity == said.severity or (bool(said.error_when) and not diagnostic.notes)
+            known = bool(template.decides) or whole or by_release
             confidence = (CERTAIN if known else LIKELY) if named else LIKELY if number == 1 else POSSIBLE
             yield self._finding(
                 diagnostic,

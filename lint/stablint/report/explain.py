@@ -92,6 +92,7 @@ _SHOWN = (
     "bites_at",
     "why",
     "when",
+    "error_when",
     "each",
     "loop",
     "versions",
@@ -119,6 +120,8 @@ def sections(
         gettext("Reported when"),
         [*_conditions(hazard["when"]), *_loop(hazard), *_versions(hazard.get("versions") or {})],
     )
+    if hazard.get("error_when"):
+        yield gettext("An error only when, else a warning"), [*_conditions(hazard["error_when"])]
     yield gettext("Fine when"), _paragraphs(hazard["fine_when"])
     if hazard.get("remedies"):
         yield gettext("What to do"), [line for remedy in hazard["remedies"] for line in _remedy(remedy)]

@@ -164,6 +164,10 @@ class HazardFile(Strict):
         (), description="hazards with the same root cause: where one of them fires, this one is silent"
     )
     versions: dict[Package, Specifier] = Field({})
+    error_when: tuple[Condition, ...] = Field(
+        (),
+        description="of an error: what must be known for certain besides for it to be one; where it is not, the same is told as a warning",
+    )
     quiet: bool = Field(
         False,
         description="it only narrates what a library does: off unless `select` or `severity` names it by its code or id",
@@ -184,6 +188,8 @@ class HazardFile(Strict):
             raise ValueError("folklore is at most info")
         if self.quiet and self.severity != "info":
             raise ValueError("only an info is quiet")
+        if self.error_when and self.severity != "error":
+            raise ValueError("only an error says when it is one")
         return self
 
     @model_validator(mode="after")
