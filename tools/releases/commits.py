@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _PULL = re.compile(r"\(#(\d+)\)")
-_VERSION = re.compile(r"""^\s*(?:_*version_*\s*=\s*)?["']?(\d+\.\d+(?:\.\d+)?)""", re.MULTILINE | re.IGNORECASE)
+_VERSION = re.compile(r"""^\s*(?:_*version_*\s*=\s*f?)?["']?(\d+\.\d+(?:\.\d+)?)""", re.MULTILINE | re.IGNORECASE)
 _TOLD = {"warn", "warning", "warning_once", "warning_rank0", "info", "info_once", "info_rank0", "debug", "error", "critical", "print", "warn_once"}  # fmt: skip
 
 
@@ -122,14 +122,17 @@ class History:
         return self._git("ls-tree", "--object-only", commit, "--", path).strip()
 
     def _version(self, commit: str) -> str:
-        """The release that the version file names: 4.46.0.dev0 is on the way to 4.46.0."""
-        blob = next(one for one in (self._blob(commit, path) for path in self.version_files) if one)
-        if blob not in self._versions:
-            text = self._git("cat-file", "blob", blob)
-            line = next((one for one in text.splitlines() if "version" in one.lower() and _VERSION.search(one)), text)
-            found = _VERSION.search(line)
-            self._versions[blob] = found.group(1) if found else ""
-        return self._versions[blob]
+        """The release that the first version file with one names: 4.46.0.dev0 is on the way to 4.46.0."""
+        for path in self.version_files:
+            blob = self._blob(commit, path)
+            if blob and blob not in self._versions:
+                text = self._git("cat-file", "blob", blob)
+                line = next((one for one in text.splitlines() if "version" in one.lower() and _VERSION.search(one)), text)
+                found = _VERSION.search(line)
+                self._versions[blob] = found.group(1) if found else ""
+            if blob and self._versions[blob]:
+                return self._versions[blob]
+        return ""
 
     def _changed(self, commit: str, files: Sequence[str]) -> Iterator[str]:
         """The functions that a commit changes, but for those that train nothing by their name."""
