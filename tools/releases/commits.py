@@ -127,7 +127,9 @@ class History:
             blob = self._blob(commit, path)
             if blob and blob not in self._versions:
                 text = self._git("cat-file", "blob", blob)
-                line = next((one for one in text.splitlines() if "version" in one.lower() and _VERSION.search(one)), text)
+                line = next(
+                    (one for one in text.splitlines() if "version" in one.lower() and _VERSION.search(one)), text
+                )
                 found = _VERSION.search(line)
                 self._versions[blob] = found.group(1) if found else ""
             if blob and self._versions[blob]:
