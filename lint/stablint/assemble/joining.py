@@ -10,7 +10,7 @@ from stablint.assemble.files import FOR_PROCESSES, Files
 from stablint.assemble.parts import READ_BY_OTHERS, ROLE_DIALECT, Part, asks, at_hand, of_the_program
 from stablint.base.light import TYPE_CHECKING, NamedTuple, Pattern
 from stablint.files import discover
-from stablint.frameworks import chat_copy, hydra, unknown_keys
+from stablint.frameworks import accelerate, chat_copy, hydra, unknown_keys
 from stablint.frameworks import own as own_words
 from stablint.frameworks.fragment import NUMBERS, Fragment, Link, spelled
 from stablint.frameworks.launch import at_hand as program_at_hand
@@ -171,6 +171,8 @@ def join(parts: list[Part], files: Files, trusting: bool = False) -> tuple[list[
             continue
         if not found:
             continue
+        if link.role == "accelerate" and (mode := _asked_of_launcher(parts)) is not None:
+            found = [accelerate.started(one, mode) if one.dialect == "accelerate" else one for one in found]
         if path != document.path:
             followed.linked.add(path)
             if link.role in ("config", "settings") and not link.reader:
@@ -231,6 +233,12 @@ def join(parts: list[Part], files: Files, trusting: bool = False) -> tuple[list[
     if any(fact.startswith("deepspeed.") for fact in facts):
         linked.add("deepspeed")
     return parts, frozenset(linked), followed
+
+
+def _asked_of_launcher(parts: list[Part]) -> object:
+    """The way of running that a flag of accelerate's launcher asks for."""
+    said = (one for part in parts if part.fragment.dialect == "shell" for one in part.fragment.statements)
+    return next((one.value for one in said if one.fact == "accelerate.distributed_type"), None)
 
 
 def _is_of_its_folder(fragment: Fragment, path: str) -> bool:

@@ -21,10 +21,12 @@ _ROWS = (
 _FLAG_ROWS: dict[str, Row] = {key: Row(key, fact, codec) for key, fact, codec in _ROWS}
 # accelerate refuses the file's precision beside a DeepSpeed file, and takes that of a flag (commands/launch.py, mp_from_config_flag).
 PRECISION_IN_FILE = "accelerate.mixed_precision_in_file"
+TYPE_IN_FILE = "accelerate.distributed_type_in_file"
 DYNAMO_IN_FILE = "accelerate.dynamo_config.dynamo_backend"
 ROWS: dict[str, Row | tuple[Row, ...]] = {
     **_FLAG_ROWS,
     "mixed_precision": (_FLAG_ROWS["mixed_precision"], Row("mixed_precision", PRECISION_IN_FILE, "dtype")),
+    "distributed_type": (Row("distributed_type", "accelerate.distributed_type"), Row("distributed_type", TYPE_IN_FILE)),
 }
 
 # `accelerate launch --zero_stage 3` is the file's `deepspeed_config: {zero_stage: 3}` (accelerate commands/launch.py).
@@ -104,6 +106,17 @@ def lower(block: Block, layer: str = "accelerate-file") -> Fragment:
     if path is not None and isinstance(path.value, str) and isinstance(path.origin, Explicit):
         links = (Link("deepspeed", path.value, path.origin.place),)
     return Fragment("accelerate", block, layer, statements, scopes, {}, links)
+
+
+_ONLY_UNDER = {"DEEPSPEED": ("deepspeed.", "accelerate.deepspeed_config."), "FSDP": ("fsdp.",)}
+
+
+def started(file: Fragment, asked: object) -> Fragment:
+    """The file under a launcher whose own switch asks for a way of running: what the file says of another way is read by nobody, as its distributed
+    type is not (accelerate 0.21.0 to 1.15.0 commands/launch.py, `_validate_launch_command`)."""
+    vain = tuple(head for kind, heads in _ONLY_UNDER.items() if kind != asked for head in heads)
+    kept = tuple(one for one in file.statements if not one.fact.startswith(vain))
+    return file._replace(statements=kept, links=file.links if asked == "DEEPSPEED" else ())
 
 
 def flag_row(key: str) -> Row | None:

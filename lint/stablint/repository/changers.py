@@ -59,6 +59,10 @@ def edited(paths: Iterable[str], files: Files) -> frozenset[str]:
                 by_name = not folders.isdisjoint(_may_stand_before(path)) and not _only_others(text, name)
                 if by_name or (not named and _HANDS_OVER.search(text) and (any_file or _hands_loaded(text))):
                     found.add(path)
+                elif _DUMPS.search(text) and _PICKS.search(text) and _COMMANDS.search(text):
+                    found.add(path)
+        if any(_given_any(content(one, files)) for one in scripts_of(root, files)):
+            found.update(several)
         left = [path for path in several if path not in found]
         called = sorted({os.path.basename(path) for path in left})
         for text, kind, folder in _texts(root, left, called, files) if left else ():
@@ -92,6 +96,23 @@ def _hands_loaded(text: str) -> bool:
     return bool(names) and not names.isdisjoint(_HANDED.findall(text))
 
 
+# A program that writes what it made of a file which it is told, or finds, and starts a command.
+_DUMPS = Pattern(r"\b(?:json|yaml|OmegaConf)\.(?:safe_)?(?:dump|save)\(")
+_PICKS = Pattern(r"\bi?glob\(|\blistdir\(|\biterdir\(|\bsys\.argv\b|\bArgumentParser\(")
+_COMMANDS = Pattern(r"\bos\.(?:system|popen)\(|\bsubprocess\b")
+# A command of a script that is given a file by the script's caller, and settings beside it: `llamafactory-cli train "$1" reward_model=saves/r`.
+_BY_CALLER = re.compile(
+    rb"""^[ \t]*(?!\#)[^\n#]{0,200}?\b(?:llamafactory-cli|lmf|axolotl|litgpt|tune|swift)[ \t][^\n;|&]{0,200}?\$\{?[1-9][^\n;|&]{0,200}""",
+    re.MULTILINE,
+)
+
+
+def _given_any(script: bytes) -> bool:
+    """Whether a script hands settings over beside a file that its caller names."""
+    commands = (found[0].decode("utf-8", "replace") for found in _BY_CALLER.finditer(script.replace(b"\\\n", b"  ")))
+    return any(_SETS.search(one) for one in commands)
+
+
 _HANDED = Pattern(r"(?:\b(?:config|config_params|deepspeed)\s*=\s*|\*\*\s*)(\w+)")
 
 
@@ -109,7 +130,7 @@ _OTHER_COMMANDS = Pattern(
 
 # Commands that make another file of the one that they are given: `sed "s/N/4/" c.yaml > run.yaml`. Then the other one is what is trained by.
 _FILLED = Pattern(
-    r"\b(?:sed|gsed|awk|gawk|perl|envsubst|yq|jq|gomplate|jinja2?|j2|m4)\b[^>]{0,600}(?:(?<![0-9&])>{1,2}\|?\s*[^\s&>]|\|\s*tee\s)"
+    r"<\(|\b(?:sed|gsed|awk|gawk|perl|envsubst|yq|jq|gomplate|jinja2?|j2|m4|cat|[ef]?grep|head|tail)\b[^>]{0,600}(?:(?<![0-9&])>{1,2}\|?\s*[^\s&>]|\|\s*tee\s)"
 )
 
 
@@ -142,7 +163,7 @@ def _changes(text: str, name: str, kind: str, crowded: set[str]) -> bool:
     if kind == _SCRIPT:  # the commands of one are read as runs, with all that they say
         return _rewritten(text, name)
     if kind == _PROGRAM_TEXT:
-        return _given_beside(text, name, True, crowded) or _takes_apart(text, name)
+        return _given_beside(text, name, True, crowded) or _takes_apart(text, name) or _in_a_text(text, name)
     return _given_beside(text, name, False, crowded) or _rewritten(text, name)
 
 
@@ -279,6 +300,21 @@ def _given_beside(text: str, name: str, is_program: bool, crowded: set[str]) -> 
     return False
 
 
+# A text of a program that holds a command: what `os.system` or a shell is given.
+_TEXTS = Pattern(r'"""(.{1,3000}?)"""|"((?:[^"\\\n]|\\.){1,900})"|\'((?:[^\'\\\n]|\\.){1,900})\'', re.DOTALL)
+_HOLE = Pattern(r"\{[^{}]{1,80}\}|%s|\$\{?\w")
+
+
+def _in_a_text(text: str, name: str) -> bool:
+    """Whether a program holds a command as one text that hands settings over beside this file, or beside one that it fills in."""
+    for found in _TEXTS.finditer(text):
+        words = (found[1] or found[2] or found[3] or "").replace("\\\n", "  ")
+        if (name in words or _HOLE.search(words)) and _starts().search(words):
+            if _SETS.search(_PROGRAM.split(words, maxsplit=1)[0]):
+                return True
+    return False
+
+
 @cache
 def _starts() -> re.Pattern[str]:
     words = "|".join(map(re.escape, sorted(starters())))
@@ -300,6 +336,11 @@ def _takes_apart(text: str, name: str) -> bool:
         rf"\bopen\(\s*{file}[^\n]{{0,200}}\.read\(|\bPath\(\s*{file}\s*\)\.read_text\(|\bopen\(\s*{file}[^\n]{{0,200}}?\bas\s+\w+[^\n]{{0,100}}\n[^\n]{{0,100}}\.read\(",
         text,
     ):
+        return True
+    if re.search(rf"\bOmegaConf\.(?:unsafe_)?merge\([^\n]{{0,200}}{file}", text):
+        return True
+    beside = rf"(?<![.\w])(?!open\b)[a-z_]\w{{0,80}}\(\s*{file}\s*,\s*(?:\*\*|(?!encoding\b|mode\b)\w{{1,80}}\s*=(?!=))"
+    if re.search(beside, text):  # `load_cfg("a.yaml", deepspeed=…)`
         return True
     among = (
         r"(?<![.\w])([a-z_]\w{0,80})\(\s*(?:[^()\n]{0,200},\s*)?(?:\*\*|\w{1,80}\s*=\s*)?"  # what a function is given
