@@ -105,3 +105,48 @@ def test_a_program_sets_anew_what_the_launcher_hands_on(line: str, severity: str
     files = {"a.yaml": LAUNCHED, "train.py": program, "run.sh": "accelerate launch --config_file a.yaml train.py\n"}
     found = inspected(tmp_path, files, releases=["accelerate==1.15.0"]).report.diagnostics
     assert [one.severity for one in found if one.code == "D161"] == [severity]
+
+
+PPO = """model_name_or_path: meta-llama/Llama-3.1-8B
+stage: ppo
+do_train: true
+finetuning_type: lora
+lora_target: all
+dataset: alpaca_en_demo
+template: llama3
+output_dir: saves/x
+per_device_train_batch_size: 1
+learning_rate: 1.0e-5
+bf16: true
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "severity"),
+    [
+        ("go.py", 'import os\nos.system("llamafactory-cli train a.yaml")\n', "error"),
+        ("go.py", 'import os\nos.system("llamafactory-cli train a.yaml reward_model=saves/r")\n', "warning"),
+        ("go.py", 'import os\nwanted = "a.yaml"\nos.system(f"llamafactory-cli train {wanted} reward_model=saves/r")\n', "warning"),
+        (
+            "go.py",
+            'import glob, os, yaml\nfor f in glob.glob("*.yaml"):\n    c = yaml.safe_load(open(f))\n    c["reward_model"] = "saves/r"\n'
+            '    yaml.safe_dump(c, open("/tmp/c.yaml", "w"))\n    os.system("llamafactory-cli train /tmp/c.yaml")\n',
+            "warning",
+        ),
+        (
+            "go.py",
+            "from llamafactory.train.tuner import run_exp\nfrom omegaconf import OmegaConf\n\n"
+            'run_exp(OmegaConf.to_container(OmegaConf.merge(OmegaConf.load("a.yaml"), OmegaConf.from_cli())))\n',
+            "warning",
+        ),
+        ("go.sh", "llamafactory-cli train a.yaml\n", "error"),
+        ("go.sh", 'llamafactory-cli train "$1"\n', "error"),
+        ("go.sh", 'llamafactory-cli train "$1" reward_model=saves/r\n', "warning"),
+        ("go.sh", "cat a.yaml more.yaml > full.yaml\nllamafactory-cli train full.yaml\n", "warning"),
+        ("go.sh", 'llamafactory-cli train <(cat a.yaml; echo "reward_model: $RM")\n', "warning"),
+    ],
+)  # fmt: skip
+def test_what_a_command_adds(name: str, text: str, severity: str, tmp_path: Path) -> None:
+    files = {"a.yaml": PPO, name: text, "requirements.txt": "llamafactory==0.9.4\n"}
+    found = inspected(tmp_path, files).report.diagnostics
+    assert [one.severity for one in found if one.code == "R271"] == [severity]

@@ -57,9 +57,8 @@ def edited(paths: Iterable[str], files: Files) -> frozenset[str]:
                 name = os.path.basename(path)
                 folders = named.get(name, set())
                 by_name = not folders.isdisjoint(_may_stand_before(path)) and not _only_others(text, name)
-                if by_name or (not named and _HANDS_OVER.search(text) and (any_file or _hands_loaded(text))):
-                    found.add(path)
-                elif _DUMPS.search(text) and _PICKS.search(text) and _COMMANDS.search(text):
+                by_any = not named and _HANDS_OVER.search(text) and (any_file or _hands_loaded(text))
+                if by_name or by_any or all(one.search(text) for one in _MAKES_FILES):
                     found.add(path)
         if any(_given_any(content(one, files)) for one in scripts_of(root, files)):
             found.update(several)
@@ -97,9 +96,11 @@ def _hands_loaded(text: str) -> bool:
 
 
 # A program that writes what it made of a file which it is told, or finds, and starts a command.
-_DUMPS = Pattern(r"\b(?:json|yaml|OmegaConf)\.(?:safe_)?(?:dump|save)\(")
-_PICKS = Pattern(r"\bi?glob\(|\blistdir\(|\biterdir\(|\bsys\.argv\b|\bArgumentParser\(")
-_COMMANDS = Pattern(r"\bos\.(?:system|popen)\(|\bsubprocess\b")
+_MAKES_FILES = (
+    Pattern(r"\b(?:json|yaml|OmegaConf)\.(?:safe_)?(?:dump|save)\("),
+    Pattern(r"\bi?glob\(|\blistdir\(|\biterdir\(|\bsys\.argv\b|\bArgumentParser\("),
+    Pattern(r"\bos\.(?:system|popen)\(|\bsubprocess\b"),
+)
 # A command of a script that is given a file by the script's caller, and settings beside it: `llamafactory-cli train "$1" reward_model=saves/r`.
 _BY_CALLER = re.compile(
     rb"""^[ \t]*(?!\#)[^\n#]{0,200}?\b(?:llamafactory-cli|lmf|axolotl|litgpt|tune|swift)[ \t][^\n;|&]{0,200}?\$\{?[1-9][^\n;|&]{0,200}""",
