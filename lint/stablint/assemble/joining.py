@@ -398,7 +398,8 @@ def _as_read(part: Part, program: Program) -> Part:
     fragment = part.fragment
     if fragment.layer not in ("flags", "file") or fragment.block.kind == "call" or fragment.dialect in ROLE_DIALECT:
         return part
-    return part._replace(fragment=program.reads(fragment))
+    read = program.reads(fragment)
+    return part._replace(fragment=read, presumed=part.presumed or read.presumed)
 
 
 def with_neighbours(joined: list[tuple[list[Part], frozenset[str]]]) -> list[tuple[list[Part], frozenset[str]]]:

@@ -228,6 +228,8 @@ def _remainder(value: Any, operand: Any) -> Any:
         return left % right
     if left is None or right is None or right <= 0 or float("inf") in (left, right) or left == float("-inf"):
         return None
+    if left < 1 and right < 1 and (left * 1_000_000) % (right * 1_000_000) == 0:
+        return 0  # shares, as the library compares them: a third is a multiple of a sixth (transformers 5.23.0 training_args.py:1772)
     return fractions.Fraction(repr(left)) % fractions.Fraction(repr(right))
 
 

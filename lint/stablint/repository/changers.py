@@ -58,7 +58,7 @@ def edited(paths: Iterable[str], files: Files) -> frozenset[str]:
                 folders = named.get(name, set())
                 by_name = not folders.isdisjoint(_may_stand_before(path)) and not _only_others(text, name)
                 by_any = not named and _HANDS_OVER.search(text) and (any_file or _hands_loaded(text))
-                if by_name or by_any or all(one.search(text) for one in _MAKES_FILES):
+                if by_name or by_any or _makes_another(text):
                     found.add(path)
         if any(_given_any(content(one, files)) for one in scripts_of(root, files)):
             found.update(several)
@@ -101,6 +101,16 @@ _MAKES_FILES = (
     Pattern(r"\bi?glob\(|\blistdir\(|\biterdir\(|\bsys\.argv\b|\bArgumentParser\("),
     Pattern(r"\bos\.(?:system|popen)\(|\bsubprocess\b"),
 )
+_A_NAME = Pattern(r"[\w.-]{1,80}\.(?:ya?ml|json)\b")
+
+
+def _makes_another(text: str) -> bool:
+    """Whether a program writes what it made of a file which it is told, and starts a training by what it wrote."""
+    return all(one.search(text) for one in _MAKES_FILES) and any(
+        True in _uses(text, name) for name in sorted(set(_A_NAME.findall(text)))[: limits.PLACES.most]
+    )
+
+
 # A command of a script that is given a file by the script's caller, and settings beside it: `llamafactory-cli train "$1" reward_model=saves/r`.
 _BY_CALLER = re.compile(
     rb"""^[ \t]*(?!\#)[^\n#]{0,200}?\b(?:llamafactory-cli|lmf|axolotl|litgpt|tune|swift)[ \t][^\n;|&]{0,200}?\$\{?[1-9][^\n;|&]{0,200}""",

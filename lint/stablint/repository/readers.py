@@ -76,6 +76,7 @@ def own_readers(paths: Iterable[str], files: Files) -> dict[str, Program]:
             if one.text and not _HANDS_ON.search(one.text)
         ]
         names_before = passing.renamed(root, every, files)
+        words = _as_flags(root, files)
         for path, keys in several:
             given = files.handed.get(path)
             text = given.document.text.text if given is not None else ""
@@ -99,6 +100,7 @@ def own_readers(paths: Iterable[str], files: Files) -> dict[str, Program]:
             if owner is None and renamed:
                 owner = read(files.documents(names_before[min(renamed)]))
                 owner = owner and owner._replace(declared={}, loop="", parser=False)
+            owner = owner if words is None else owner._replace(casts=True) if owner is not None else words
             if owner is not None:
                 found[path] = owner._replace(declared={**owner.declared, **dict.fromkeys(renamed, "dict")})
     return found
@@ -280,6 +282,20 @@ def _is_handed_on(loader: str, programs: Iterable[str], files: Files) -> bool:
         if imports.search(text) and _HANDS_ON.search(text):
             return True
     return False
+
+
+# `args.append(f"--{k}")`, of a program that starts another one: each value becomes a word, and the other's parser makes a number of it.
+_FLAG_OF_KEY = re.compile(rb"""f["']--\{\w+\}|["']--["'][ \t]*\+[ \t]*\w|["']--(?:%s|\{\})["']""")
+_TOLD_ITS_FILE = re.compile(rb"\badd_argument\(|\bsys\.argv\b|\bargparse\b")
+
+
+def _as_flags(root: str, files: Files) -> Program | None:
+    """The program that makes a command's words of whichever file it is told, and starts that command."""
+    for one in programs_of(root, files):
+        raw = content(one, files)
+        if _FLAG_OF_KEY.search(raw) and b"subprocess" in raw and _TOLD_ITS_FILE.search(raw) and LOADS.search(raw):
+            return Program(files.documents(one)[0], {}, library=True, parser=False, loop="", driver=None, casts=True)
+    return None
 
 
 _HYDRA = Pattern(r"""@hydra\.main\s*\([^()]*?\bconfig_path\s*=\s*f?["']([\w./-]+)["']""")

@@ -54,6 +54,7 @@ class Program(NamedTuple):
     )  # options of which a function makes what the program gets: `type=ast.literal_eval`
     replaced: frozenset[str] = frozenset()  # keys of its file that it reads nowhere and has values of its own for
     accelerates: bool = False  # its text speaks of accelerate
+    rewords: bool = False  # it changes the words of the command before a parser sees them
     plugins: bool = False  # it makes accelerate's plugins itself, which are taken before what the launcher's file says
 
     def reads(self, fragment: Fragment) -> Fragment:
@@ -74,8 +75,9 @@ class Program(NamedTuple):
         if fragment.layer == "flags":
             mine = (one for one in fragment.statements if self._may_lack(one) and not self._leaves(one))
             fragment = fragment._replace(statements=tuple(mine))
-            fragment = self._written_out(fragment)
+            fragment = self._written_out(fragment)._replace(presumed=fragment.presumed or self.rewords)
         fragment = fragment._replace(statements=tuple(map(self._as_set, map(self._declares, fragment.statements))))
+        fragment = self._chosen(fragment)
         if self.adapts and "lora" in fragment.scopes and record_of(fragment.framework).library:
             fragment = fragment._replace(scopes={**fragment.scopes, "lora": OPEN})
         if self.options and fragment.entry and fragment.layer == "flags":
@@ -263,6 +265,19 @@ class Program(NamedTuple):
             return one
         return one._replace(value=Unknown(f"the program sets `{name}` again before it uses it"))
 
+    def _chosen(self, fragment: Fragment) -> Fragment:
+        """Of two options of its own, both given, of which the library takes one, the program makes what it likes."""
+        both = [one for one in fragment.statements if one.fact in _BITS and one.value is True and self._is_mine(one)]
+        if len(both) < len(_BITS):
+            return fragment
+        unknown = Unknown("the program decides which of the two it takes")
+        said = (one._replace(value=unknown) if one in both else one for one in fragment.statements)
+        return fragment._replace(statements=tuple(said))
+
+    def _is_mine(self, one: Statement) -> bool:
+        path = one.origin.place.path if isinstance(one.origin, Explicit) else ()
+        return len(path) == 1 and spelled(path[0]) in self.declared
+
     @property
     def names_a_framework(self) -> bool:
         """Whether it imports one of the frameworks, or starts it."""
@@ -327,6 +342,7 @@ def read(documents: Iterable[Document]) -> Program | None:
         again=_set_again(document.text.text),
         converted=own.converted(document.text.text),
         accelerates="accelerat" in document.text.text,
+        rewords=_CHANGES_WORDS.search(document.text.text) is not None,
         plugins=_PLUGINS.search(document.text.text) is not None,
     )
 
@@ -336,6 +352,7 @@ _CHANGES_WORDS = re.compile(
     r"\bsys\.argv[ \t]*(?:\[[^\]\n]{0,100}\][ \t]*)?(?:\+?=(?!=)|\.(?:append|extend|insert|remove|pop|clear)\b)|\bdel[ \t]+sys\.argv"
     r"|(?<!\w)\w{0,60}argv\w{0,60}\("
 )
+_BITS = ("quantization.load_in_4bit", "quantization.load_in_8bit")
 # Loops that make no Accelerator, and so read nothing that its launcher hands to the processes.
 _WITHOUT_ACCELERATE = frozenset({"deepspeed", "torch", "jax", "lightning"})
 _PLUGINS = re.compile(

@@ -651,7 +651,10 @@ def _tokenizer(block: Block, call: Call) -> Fragment:
     mapping = block.mapping._replace(entries=tuple(padding.of_trainings(block.document, block.mapping.entries)))
     said = list(lower_mapping(block._replace(mapping=mapping), rows, "call", lambda key: None))
     if said:
-        said.append(_named(block, call, "data.own_end", _OWN_END.search(block.document.text.text) is not None))
+        text, module = block.document.text.text, block.document.root
+        # a program with a main part that cannot train looks at rows, and a module may be anybody's
+        looks = isinstance(module, Module) and "__main__" in text and not loop.may_train(module)
+        said.append(_named(block, call, "data.own_end", looks or _OWN_END.search(text) is not None))
     return Fragment("python", block, "call", tuple(said), {}, {})
 
 
@@ -661,6 +664,7 @@ _OWN_END = re.compile(
     r"|<end>|<STOP>|<\|END_OF_TURN_TOKEN\|>"
     r"|\b(?:END|STOP)_(?:KEY|MARK|MARKER|TOKEN|TAG|STR|STRING|SEQ|SEQUENCE|WORD|OF_\w+)\b|\b(?:end|stop)_(?:key|mark|marker|tag|string|sequence|word|sequences|words|strings)\b"
     r"|\bapply_chat_template\b|\bchat_template\b|\bgroup_texts\b"  # blocks of joined rows have nothing to pad
+    r"|\bif[ \t]+length[ \t]*==[ \t]*\w"  # nor have pieces of full length, which are cut where no end is
     # functions of other modules that make the rows, or their text: they end them as they please
     r"|^[ \t]*from[ \t]+[.\w]*(?:prompt|template|conversation|format)\w*[ \t]+import\b"
     r"|^[ \t]*from[ \t]+(?!datasets\b|torch|transformers|trl\b)[.\w]+[ \t]+import[ \t][^#\n]*(?:prompt|template|conversation|get_\w*(?:data|rows|samples))",

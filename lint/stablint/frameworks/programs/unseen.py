@@ -29,7 +29,7 @@ KNOWN = _KNOWN | LIBRARIES | {
 }  # fmt: skip
 """Packages that register no class of a model with transformers."""
 # What is called like an object that a training is made of: a parameter, an attribute, a name that is assigned twice.
-_TRAINED = "model|trainer|accelerator|engine"
+_TRAINED = r"model(?:\.(?:config|generation_config|model|base_model))?|trainer|accelerator|engine"
 
 
 def unseen(

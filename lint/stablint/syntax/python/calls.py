@@ -13,7 +13,7 @@ from stablint.syntax import limits
 from stablint.syntax.python.arithmetic import CONVERSIONS, converted
 from stablint.syntax.python.constants import Constants, defaulted
 from stablint.syntax.python.library import LIBRARIES, question
-from stablint.syntax.python.names import Names
+from stablint.syntax.python.names import ANY, Names
 from stablint.syntax.python.places import Places
 from stablint.syntax.python.scope import Binding, Branch, FoundCall, Scope, called_name, dotted, position_of, stands_for
 from stablint.syntax.python.switch import alternative, in_a_branch, switch
@@ -192,19 +192,21 @@ class Calls(Constants):
         return _changes(around.node) or self._is_of_another_file(around.node, scope) or self._sets(around, node)
 
     def _sets(self, found: FoundCall, given: str | ast.Call) -> bool:
-        """Whether a function of this file sets attributes of what it is given: `def prepare(a): a.bf16 = True`."""
+        """Whether a function or a class of this file sets attributes of what it is given: `def prepare(a): a.bf16 = True`."""
         function = found.node.func
         known = found.scope.find(function.id) if isinstance(function, ast.Name) else None
         for one in known[1] if known is not None else ():
-            if one.kind == "function" and isinstance(one.node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-                names = [arg.arg for arg in (*one.node.args.posonlyargs, *one.node.args.args)]
+            taker = _made_by(one.node)
+            if taker is not None:
+                names = [arg.arg for arg in (*taker.args.posonlyargs, *taker.args.args)]
+                names = names[1:] if taker is not one.node else names
                 taken = {name for name, value in zip(names, found.node.args, strict=False) if _is_it(value, given)}
                 taken |= {
                     keyword.arg for keyword in found.node.keywords if keyword.arg and _is_it(keyword.value, given)
                 }
                 if any(
                     name in self.names.rewritten
-                    or any(store.scope.node is one.node for store in self.names.stores.get(name, ()))
+                    or any(store.scope.node is taker for store in self.names.stores.get(name, ()))
                     for name in taken
                 ):
                     return True
@@ -305,7 +307,7 @@ class Calls(Constants):
 
     def _is_another(self, node: ast.Call, name: str, scope: Scope) -> bool:
         """Whether the class is another one than the library's: the program binds its name anew, or gives it other methods."""
-        if not self.names.patched.isdisjoint((name.rpartition(".")[2],)):
+        if not self.names.patched.isdisjoint((name.rpartition(".")[2], ANY)):
             return True
         function = node.func
         plain = isinstance(function, ast.Name) or name.endswith(".from_pretrained")
@@ -553,3 +555,11 @@ def is_made(name: str) -> bool:
     """By convention: what is called makes an object that a library may refuse to make."""
     word = name.rpartition(".")[2]
     return word[:1].isupper() or word in _MAKERS
+
+
+def _made_by(defined: ast.AST) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
+    """The function that a call of it runs: of a class its `__init__`."""
+    for one in defined.body if isinstance(defined, ast.ClassDef) else [defined]:
+        if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef)) and (one is defined or one.name == "__init__"):
+            return one
+    return None

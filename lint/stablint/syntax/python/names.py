@@ -61,14 +61,15 @@ class Names:
         self.handed: dict[str, list[ast.Call]] = {}  # calls whose result nobody keeps, by the names that they are given
         self.given: dict[
             str, list[FoundCall]
-        ] = {}  # those of functions by their plain names, by the names that they are given
+        ] = {}  # those of functions and classes by their plain names, by the names that they are given
         self.around: dict[int, FoundCall] = {}  # a call by its argument, which is a call as well: `prepare(Config(…))`
         self.stores: dict[str, list[Store]] = {}
         self.rewritten: set[str] = set()  # objects of which any attribute may be set: `setattr(args, name, value)`
         self.setting: set[str] = (
             set()
         )  # objects with a method that sets several at once: `args.set_training(batch_size=8)`
-        self.patched: set[str] = set()  # classes that get other methods: `transformers.Trainer.training_step = …`
+        # classes that get other methods: `transformers.Trainer.training_step = …`, `patch.object(Trainer, …)`; ANY where an enumeration is extended
+        self.patched: set[str] = set()
         self.items: dict[str, list[Item]] = {}
         self.frozen: list[
             tuple[ast.Attribute, ast.expr | None]
@@ -441,12 +442,13 @@ class Names:
                     if isinstance(argument, ast.Name):
                         self.handed.setdefault(argument.id, []).append(keyword.value)
         function = node.func
-        if isinstance(function, ast.Name) and not function.id[:1].isupper():
+        if isinstance(function, ast.Name):
             for argument in (*node.args, *(keyword.value for keyword in node.keywords)):
                 if isinstance(argument, ast.Name):
                     self.given.setdefault(argument.id, []).append(found)
-                elif isinstance(argument, ast.Call):
+                elif isinstance(argument, ast.Call) and not function.id[:1].isupper():
                     self.around[id(argument)] = found
+        self.patched.update(_patches(node))
         if isinstance(function, ast.Attribute) and function.attr == "requires_grad_":
             self.frozen.append((function, node.args[0] if node.args else ast.Constant(True)))
         if isinstance(function, ast.Name) and function.id == "setattr" and len(node.args) == 3:
@@ -491,6 +493,23 @@ def _asks_for(subject: ast.expr, pattern: ast.pattern) -> ast.expr:
 
 # Of these the attributes are looked at elsewhere: `trainer.args.max_steps = …`, `trainer.model.config.use_cache = …`.
 _PARTS = frozenset(["args", "model", "config"])
+
+
+ANY = "*"
+_PATCHERS = frozenset(["patch", "object", "multiple", "setattr"])  # of unittest.mock, pytest and Python
+
+
+def _patches(call: ast.Call) -> Iterable[str]:
+    """The classes that a call gives other attributes."""
+    word = _word_of(call.func)
+    first = call.args[0] if call.args else None
+    if word == "extend_enum":
+        return (ANY,)
+    if word not in _PATCHERS or (word == "object" and _word_of(getattr(call.func, "value", call.func)) != "patch"):
+        return ()
+    if isinstance(first, ast.Constant) and isinstance(first.value, str):
+        return (name for name in first.value.split(".") if name[:1].isupper())
+    return (name,) if first is not None and (name := _word_of(first))[:1].isupper() else ()
 
 
 def _first_attribute(node: ast.expr) -> ast.Attribute | None:
