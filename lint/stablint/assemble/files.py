@@ -18,7 +18,7 @@ from stablint.frameworks.programs import words as program_words
 from stablint.models import nature as models
 from stablint.pins import locks
 from stablint.run.fact import Derived, Explicit, Fact, Place, Statement, facts_of
-from stablint.run.framework import UNSLOTH, framework
+from stablint.run.framework import BY_MODULE, UNSLOTH, framework
 from stablint.syntax import limits
 from stablint.syntax import text as source_text
 from stablint.syntax.python import reader as python_reader
@@ -304,7 +304,11 @@ class Files:
         return self._fragments[key]
 
     def _without_a_copy_s(self, fragment: Fragment, path: str) -> Fragment:
-        """Without doubts about keys that the repository's own copy of the framework declares."""
+        """Without doubts about keys that the repository's own copy of the framework declares. Of one that `-m` takes from the folder where it starts,
+        whatever is installed, all that a release would decide is presumed."""
+        if fragment.dialect in BY_MODULE and self._carries(fragment.dialect, self.root(path)):
+            kept = tuple(one for one in fragment.statements if not one.fact.startswith("keys."))
+            return fragment._replace(statements=kept, presumed=True)
         doubted = {one.fact: one.fact.split(".", 2)[2] for one in fragment.statements if one.fact.startswith("keys.")}
         if not doubted or not framework(fragment.dialect).declares:
             return fragment
@@ -314,6 +318,11 @@ class Files:
         copied = self._copies[key]
         kept = tuple(one for one in fragment.statements if doubted.get(one.fact) not in copied)
         return fragment._replace(statements=kept) if len(kept) < len(fragment.statements) else fragment
+
+    def _carries(self, package: str, root: str) -> bool:
+        """Whether a copy of the package lies in the repository."""
+        end = os.path.join("", package, "__init__.py")
+        return os.path.isdir(root) and any(path.endswith(os.sep + end) for path in self.entries(root))
 
     def program_called(self, wanted: str, beside: str) -> str | None:
         """The only program of the repository whose path ends so: a script that was written for another folder may mean it. Where none does, the

@@ -7,12 +7,14 @@ import os
 import re
 from collections.abc import Iterator
 
+from stablint.run.framework import BY_MODULE
+
 _LIBRARIES = ("accelerate", "deepspeed", "peft", "transformers", "trl")
 _NAMES = "|".join(_LIBRARIES)
-_COPIED = (*_LIBRARIES, "openrlhf", "verl")  # frameworks that are started by `-m`, from whichever folder comes first
+_COPIED = (*_LIBRARIES, *BY_MODULE)
 # A copy of a library by its name, wherever it comes.
 _BY_NAME = rf"\bsys\.path\.(?:insert|append)\([^\n]{{0,120}}?[\"'/]({_NAMES})(?:/src)?/?[\"']"
-_IN_A_SCRIPT = rf"\bPYTHONPATH=[^\s;]{{0,200}}?[/:\"'=]({_NAMES})(?:/src)?/?(?=[\"':;\s]|$)"
+_IN_A_SCRIPT = rf"\bPYTHONPATH=[^\s;]{{0,200}}?[/:\"'=]({'|'.join(_COPIED)})(?:/src)?/?(?=[\"':;\s]|$)"
 # Folders beside the script that come first, by their names there: `PYTHONPATH=$PWD/fork:$PYTHONPATH`.
 _FIRST = r"\bPYTHONPATH=[\"']?([^\s;\"'&|]{1,300})"
 _BESIDE = r"(?:\$\{?PWD\}?/|\$\(pwd\)/|`pwd`/)?((?:\.{1,2}/){0,4}[A-Za-z][\w.-]*(?:/[\w.-]+){0,6})/?"

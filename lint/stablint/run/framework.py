@@ -236,6 +236,8 @@ def with_own_command() -> list[str]:
 
 
 UNSLOTH = "unsloth"  # whose import exchanges the classes of others
+BY_MODULE = ("openrlhf", "verl")
+"""Frameworks that are started by `-m`, from whichever folder comes first."""
 _NOBODY = "transformers"
 _records: dict[str, Framework] = {}
 
