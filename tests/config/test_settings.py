@@ -864,6 +864,7 @@ RELEASES = [
     ({"poetry.lock": POETRY, "Dockerfile": "RUN pip install trl==0.24.0\n"}, {"trl": "==0.20.0 || ==0.24.0"}),
     ({"poetry.lock": POETRY, "README.md": "pip install poetry\npoetry install\n"}, {"trl": "==0.20.0"}),
     ({"uv.lock": UV, "README.md": "pip install uv && uv sync\n"}, {"trl": "==0.20.0", "torch": "==2.5.1"}),
+    ({"uv.lock": UV, "requirements.txt": "trl\n"}, {"trl": "==0.20.0 (presumed)", "torch": "==2.5.1"}),
 ]
 
 

@@ -269,6 +269,10 @@ MANIFESTS = frozenset(_TOML_AND_PYTHON)
 """What describes a project of its own, with what it requires."""
 
 
+LOCKS = ("uv.lock", "poetry.lock", "pdm.lock")
+"""Of tools that are not pip, which does not read them."""
+
+
 def reader_of(name: str, folder: str) -> tuple[str, Callable[[str], Iterator[str]] | None]:
     """The kind of file by its name, and how it is read: lock, wish, command (its commands count) or text; empty for any other.
 
@@ -276,7 +280,7 @@ def reader_of(name: str, folder: str) -> tuple[str, Callable[[str], Iterator[str
     """
     lower = name.lower()
     stem, _, ending = lower.rpartition(".")
-    if lower in ("uv.lock", "poetry.lock", "pdm.lock"):
+    if lower in LOCKS:
         return "lock", locked
     if lower in ("pipfile", "pipfile.lock"):
         return ("wish", pipfile) if lower == "pipfile" else ("lock", pipfile_lock)

@@ -157,11 +157,14 @@ def _of_folder(folder: str, inside: str, cut: Cut) -> tuple[dict[str, Pin], set[
     for library in upgraded & wished.keys():
         wished[library] = _or_newer(wished[library])._replace(presumed=True)
     for library, pin in agreeing(said["lock"]).items():
-        # pip reads no such lock: where somebody installs by pip, it is one of two sets
+        # pip reads no such lock: where somebody installs by pip, or a list for pip leaves the release open, it is one of two sets
         other = wished.get(library) if by_pip else None
         apart = other is not None and _is_exact(other.specifier) and other.specifier != pin.specifier
         both = _agreed([pin, other], library) if apart and other is not None else None
-        found.setdefault(library, both or pin._replace(presumed=by_pip))
+        found.setdefault(
+            library,
+            both or pin._replace(presumed=by_pip or (library in open_elsewhere and pin.file.endswith(formats.LOCKS))),
+        )
     for library, pin in wished.items():
         found.setdefault(library, pin)
     for library, pin in agreeing(said["extra"]).items():
