@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 
 from stablint.frameworks.fragment import last_word
-from stablint.frameworks.programs import alone, order, rows, stepping
+from stablint.frameworks.programs import alone, evaluated, order, rows, stepping, wrapped
 from stablint.frameworks.programs.seen import calls, methods, of_call, seen_in, shown, stated
 from stablint.frameworks.programs.unseen import KNOWN, unless, unseen
 from stablint.run.fact import Statement
@@ -42,10 +42,14 @@ def told(document: Document, module: Module, call: Call, kind: str) -> Iterator[
         yield from alone.told(document, module)
     if kind in ("accelerator", "deepspeed"):
         yield from stepping.of_engine(document, module, call)
+    if kind == "accelerator":
+        yield from evaluated.of_engine(document, module, call)
     if kind == "optimizer":
         yield from stepping.of_optimizer(document, module, call)
+        yield from evaluated.of_optimizer(document, module, call)
     if kind == "loader":
         yield from _of_loader(document, module, call)
+        yield from evaluated.of_loop(document, module, call)
 
 
 def _overridden(document: Document, module: Module, trainer: Call) -> Iterator[Statement]:
@@ -149,23 +153,25 @@ def _towers(document: Document, module: Module, trainer: Call) -> Iterator[State
         yield shown(document, "decoder_knows_its_start", unless(hidden, known), tower)
 
 
-def _bare_model(document: Document, module: Module, trainer: Call) -> Iterator[Statement]:
-    """`adapted_bare_model`: the adapter is put into a class without a head."""
-    model = _adapted(trainer)
-    if model is None:
-        return
-    base = next(iter(model.positional), None) or model.arguments.get("model")
-    if not isinstance(base, Call):
-        return
-    made = base.name.rpartition(".")[0] if last_word(base.name) == "from_pretrained" else ""
-    if _BARE.fullmatch(made):
-        yield shown(document, "adapted_bare_model", last_word(made), model)
+# Arguments that are models.
+_MODELS = ("model", "ref_model", "reward_model", "value_model", "policy", "ref_policy")
 
 
-# Classes without a head, whose layers stand at the top: `layers.0.…`.
-_BARE = re.compile(
-    r"(?:transformers\.)?(?:Llama|Mistral|Mixtral|Qwen2|Qwen2Moe|Qwen3|Qwen3Moe|Gemma|Gemma2|Phi|Phi3|Olmo|Olmo2|StableLm|Starcoder2)Model"
-)
+def _classes(document: Document, module: Module, trainer: Call) -> Iterator[Statement]:
+    """`launch.handed.<argument>`: the class that made a model which the trainer is handed, below what is put around it; `launch.handed.to`: the trainer."""
+    yield of_call(document, "launch.handed.to", last_word(trainer.name), trainer)
+    places = _PLACES.get(last_word(trainer.name), ("model",))
+    given = {
+        **dict(zip(places, trainer.positional, strict=False)),
+        **{one.key: one.value for one in trainer.arguments.entries},
+    }
+    for name in _MODELS:
+        made = wrapped.class_of(given.get(name))
+        if made:
+            yield of_call(document, f"launch.handed.{name}", made, trainer)
+
+
+_PLACES = {"PPOTrainer": ("config", "model", "ref_model"), "DPOTrainer": ("model", "ref_model")}
 # `model.state_dict = (lambda self, *_, **__: get_peft_model_state_dict(self, old_state_dict())).__get__(…)`, of the first LoRA scripts.
 _PICKED = re.compile(
     r"^[ \t]*\w{1,40}\.state_dict[ \t]{0,8}=[ \t]{0,8}\(?\s{0,80}lambda\b[^=:\n]{0,80}:\s{0,80}get_peft_model_state_dict\(",
@@ -203,9 +209,10 @@ _OBSERVED = (
     order.unsloth,
     order.visible,
     _towers,
-    _bare_model,
+    _classes,
     _picked,
     rows.told,
+    evaluated.of_trainer,
 )
 
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from stablint.base import knowledge
 from stablint.frameworks.fragment import last_word
 from stablint.frameworks.programs import kinds as python_kinds
 from stablint.frameworks.programs.runs import reached
-from stablint.frameworks.programs.seen import any_of, of_call, seen_in, shown, stated
+from stablint.frameworks.programs.seen import any_of, is_call, of_call, seen_in, shown, stated
 from stablint.frameworks.programs.unseen import elsewhere, unless, unseen
 from stablint.run.fact import Statement
 from stablint.syntax.tree import Call, Document, Function, Mapping, Module, Node, Scalar, Sequence, Unknown
@@ -117,7 +118,7 @@ def _replaced_by_tokens(document: Document, module: Module, rows: Call) -> list[
     found = functions(document, module, next(iter(rows.positional), None) or rows.arguments.get("function"))
     if not found or text[found[0].start - 4 : found[0].start] != "def ":
         return []
-    given = _RETURNS.findall(_body(text, found[0].start))
+    given = _RETURNS.findall(body(text, found[0].start))
     return ["input_ids", "attention_mask"] if len(given) == 1 and _TOKENIZER.match(given[0]) else []
 
 
@@ -128,35 +129,73 @@ _ASKED_FOR = re.compile(r"[\"'](\w{1,40})[\"'][ \t]+(?:not[ \t]+)?in[ \t]")
 
 
 def _collator_reads(document: Document, module: Module, trainer: Call) -> Iterator[Statement]:
-    """The columns that the program's own collator takes out of each row."""
+    """The columns that the program's own collator, or what transforms the rows as they are asked for, takes out of each row, and no model has a place for."""
     text = document.text.text
-    collator = trainer.arguments.get("data_collator")
+    collator, made_by = (
+        trainer.arguments.get("data_collator"),
+        trainer.arguments.get("model") or next(iter(trainer.positional), None),
+    )
     if isinstance(collator, Call) and collator.local:  # an object of a class of the file's own
         made = text[collator.name_start : collator.name_end]
         rows = [one for one in module.functions if one.owner == made and one.name == "__call__"]
     else:
         rows = functions(document, module, collator)
-    if len(rows) != 1:
+    # safe: a model of the program's own may name what it likes, and the program may name its labels
+    own = isinstance(made_by, Call) and made_by.local
+    if own or seen_in(r"label_names|_signature_columns", document):
         return
-    function = rows[0]
+    for function, each in (
+        ((rows[0], _EACH), *_transforms(document, module, trainer))
+        if len(rows) == 1
+        else _transforms(document, module, trainer)
+    ):
+        names = [
+            name for name in _read_of(text, function, each) if name not in _FEW or not seen_in(_FEW[name], document)
+        ]
+        if names:
+            yield stated(document, "launch.shows.collator_reads", names, function.name, function.start, function.end)
+            return
+
+
+_EACH, _ALL = "each", "all"
+# Words of many data sets that few families name in their forward.
+_FEW = {"image": r"(?i)layoutlm|bridgetower", "seq_len": r"(?i)modernbert"}
+
+
+def _transforms(document: Document, module: Module, trainer: Call) -> Iterator[tuple[Function, str]]:
+    """The functions that make the trainer's rows as they are asked for, and take columns of many rows."""
+    rows = trainer.arguments.get("train_dataset")
+    given = reached([rows]) if rows is not None else set()
+    for call in any_of(module, ("set_transform", "with_transform")):
+        if not call.conditional and (
+            call.start in given or is_call(call.receiver, rows if isinstance(rows, Call) else None)
+        ):
+            for one in functions(
+                document, module, next(iter(call.positional), None) or call.arguments.get("transform")
+            ):
+                yield one, _ALL
+
+
+def _read_of(text: str, function: Function, each: str) -> list[str]:
     parameters = [name for name in function.parameters if name != "self"]
-    if not parameters:
-        return
-    if text[function.start - 4 : function.start] != "def ":  # in a notebook the text is escaped
-        return
-    body = _body(text, function.start)
+    if not parameters or text[function.start - 4 : function.start] != "def ":  # in a notebook the text is escaped
+        return []
+    lines = body(text, function.start)
     several = re.escape(parameters[0])
-    looped = re.findall(
-        rf"\bfor[ \t]+(?:\w{{1,40}}[ \t]*,[ \t]*)?(\w{{1,40}})[ \t]+in[ \t]+(?:enumerate\()?{several}\b", body
-    )
-    each = "|".join(sorted({re.escape(name) for name in looped}) or [rf"{several}\[0\]"])
-    read = set(re.findall(rf"\b(?:{each})\[[\"'](\w{{1,40}})[\"']\]", body))
-    names = sorted(read - set(_ASKED_FOR.findall(body)))  # what is asked for first may be missing
-    if names:
-        yield stated(document, "launch.shows.collator_reads", names, function.name, function.start, function.end)
+    of = several
+    if each == _EACH:
+        loops = re.findall(
+            rf"\bfor[ \t]{{1,8}}([\w, \t()]{{1,80}}?)[ \t]{{1,8}}in[ \t][^\n:]{{0,80}}?\b{several}\b", lines
+        )
+        of = "|".join(sorted({name for loop in loops for name in re.findall(r"\w+", loop)}) or [rf"{several}\[0\]"])
+    read = set(re.findall(rf"\b(?:{of})\[[\"'](\w{{1,40}})[\"']\](?![ \t]{{0,4}}=[^=])", lines))
+    kept = {*knowledge.load("forwards"), "label", "label_ids", "labels"} - {*_FEW}
+    # what is asked for first may be missing; what is written is there
+    written = set(re.findall(rf"\b(?:{of})\[[\"'](\w{{1,40}})[\"']\][ \t]{{0,4}}=[^=]", lines))
+    return sorted(read - kept - written - set(_ASKED_FOR.findall(lines)))
 
 
-def _body(text: str, start: int) -> str:
+def body(text: str, start: int) -> str:
     """The lines of a function, by their indentation; `start`: of its name."""
     line = text.rfind("\n", 0, start) + 1
     depth = len(_INDENT.match(text, line)[0])  # type: ignore[index]
@@ -178,11 +217,11 @@ def walks(document: Document, function: Function) -> str:
     text = document.text.text
     if text[function.start - 4 : function.start] != "def ":  # in a notebook the text is escaped
         return ""
-    body = _body(text, function.start)
-    counted = _COUNTED.search(body)
+    lines = body(text, function.start)
+    counted = _COUNTED.search(lines)
     if counted is None or counted[2] not in function.parameters:
         return ""
-    read = re.findall(rf"\b{counted[2]}\[[\"'](\w{{1,40}})[\"']\]\[{counted[1]}\]", body)
+    read = re.findall(rf"\b{counted[2]}\[[\"'](\w{{1,40}})[\"']\]\[{counted[1]}\]", lines)
     return next((name for name in read if name != counted[3]), "")
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from stablint.frameworks.fragment import last_word
 from stablint.frameworks.programs import kinds as python_kinds
+from stablint.frameworks.programs.rows import body
 from stablint.frameworks.programs.runs import reached
 from stablint.frameworks.programs.seen import any_of, calls, methods, seen_in, shown, stated
 from stablint.frameworks.programs.unseen import unless, unseen
@@ -133,6 +134,47 @@ def of_engine(document: Document, module: Module, engine: Call) -> Iterator[Stat
             yield shown(document, "saves_without_state", unless(hidden, True), saved)
     if python_kinds.kind(engine) == "deepspeed":
         yield from _schedule(document, module, engine)
+    else:
+        yield from _at_micro_batches(document, module, prepared)
+
+
+_SCHEDULES = re.compile(r"get_(?:\w{1,40}_)?schedul\w{1,60}|\w{1,40}(?:LR|Restarts)")
+_ACCUMULATES = re.compile(r"^[ \t]{0,200}(?:async )?(with) [^\n]{0,200}\.accumulate\(", re.MULTILINE)
+# What a number of optimizer steps is called or counted by; batches are not divided.
+_UPDATES = re.compile(
+    r"//?[ \t]{0,4}(?:[\w.]{0,80}accum\w{0,40}|\d)|max_(?:train_|training_)?steps|update_steps|optimizer_steps",
+    re.IGNORECASE,
+)
+
+
+def _at_micro_batches(document: Document, module: Module, prepared: list[Node]) -> Iterator[Statement]:
+    """`schedule_at_batches`, `schedule_prepared`: a schedule of so many optimizer steps is stepped with each batch that is accumulated."""
+    text = document.text.text
+    within = _ACCUMULATES.search(text)
+    if within is None or seen_in(r"sync_gradients|%[ \t]{0,4}[\w.]{0,80}accum", document, re.IGNORECASE):
+        return
+    ends = within.start() + len(body(text, within.start(1)))
+    for call in calls(module, "step"):
+        made, wrapped = call.receiver, False
+        if not isinstance(made, Call):
+            name = text[call.name_start : call.name_end].rpartition(".")[0]
+            made = next((one for one in prepared if isinstance(one, Call) and one.target == name), None)
+            wrapped = True
+        if not within.start() <= call.start < ends or not isinstance(made, Call) or made.local:
+            continue
+        if _SCHEDULES.fullmatch(last_word(made.name)) and _counts_updates(text, made):
+            yield shown(document, "schedule_at_batches", True, call)
+            yield shown(document, "schedule_prepared", wrapped, call)
+            return
+
+
+def _counts_updates(text: str, schedule: Call) -> bool:
+    """Whether the length that it is made with is a number of optimizer steps: by what is written there, or where the name is assigned, once."""
+    said = text[schedule.name_end : schedule.end]
+    for name in re.findall(r"num_training_steps[ \t]{0,4}=[ \t]{0,4}([A-Za-z_]\w{0,80})[ \t]{0,4}[,)]", said):
+        assigned = re.findall(rf"^[ \t]*{name}[ \t]*=(?!=)[ \t]*([^\n]+)", text, re.MULTILINE)
+        said += assigned[0] if len(assigned) == 1 else ""
+    return _UPDATES.search(said) is not None and not re.search(r"\*[ \t]{0,4}[\w.]{0,80}accum", said, re.IGNORECASE)
 
 
 # The plugin's file as it was read, which a program may change before `prepare` looks at it: `plugin.deepspeed_config["train_…"] = 4`.

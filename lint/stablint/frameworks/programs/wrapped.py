@@ -1,10 +1,11 @@
 """Which of a program's models get an adapter of PEFT, and which get one twice: PEFT changes the model in place, so another name for the result
 leaves no plain model behind.
 
-Facts `launch.shows.adapter_on_model` (what put the trainer's adapter there), `launch.shows.adapted_twice` (what put the first there; its place is
-the second), `launch.shows.adapted_again_in_loop`, `launch.shows.second_adapter_on_all_linear`, `launch.shows.adapter_after_optimizer` (what brings it),
-`launch.shows.adapter_never_active`, `launch.shows.unsloth_foreign_model`, `launch.shows.adapter_merged` (what put the merged adapter there),
-`launch.shows.signature_hidden` (the wrapper of torch's); each only where the calls show it.
+Facts `launch.shows.adapted_class`, `launch.shows.adapter_named`, `launch.shows.adapter_on_model` (what put the trainer's adapter there),
+`launch.shows.adapted_twice` (what put the first there; its place is the second), `launch.shows.adapted_again_in_loop`,
+`launch.shows.second_adapter_on_all_linear`, `launch.shows.adapter_after_optimizer` (what brings it), `launch.shows.adapter_never_active`,
+`launch.shows.unsloth_foreign_model`, `launch.shows.adapter_merged` (what put the merged adapter there), `launch.shows.signature_hidden`
+(the wrapper of torch's); each only where the calls show it.
 """
 
 from __future__ import annotations
@@ -65,6 +66,7 @@ def told(document: Document, module: Module, call: Call, kind: str) -> Iterator[
         reaches = {one.start for one in wraps}
     else:
         return
+    yield from _base_class(document, wraps, reaches)
     yield from _twice(document, wraps, reaches)
     yield from _all_linear(document, module, wraps, reaches)
     yield from _after_optimizer(document, module, wraps)
@@ -84,6 +86,39 @@ def _merged(document: Document, module: Module, wraps: list[Call]) -> Iterator[S
         if _wrapped(wrap) == loaders[0].start:
             yield of_call(document, "launch.shows.adapter_merged", _named(wrap), call)
             return
+
+
+def class_of(node: Node | None) -> str:
+    """The class whose `from_pretrained` made a model, through what gives it back and what puts an adapter on it; empty where nobody can say."""
+    for _ in range(10):
+        if not isinstance(node, Call) or node.conditional or node.switch is not None:
+            return ""
+        if (
+            last_word(node.name) in ("from_pretrained", "from_config")
+            and not node.local
+            and not _LOADS.fullmatch(node.name)
+        ):
+            return last_word(node.name.rpartition(".")[0])
+        if node.local or not (last_word(node.name) in _SAME or _is_wrap(node)):
+            return ""
+        node = node.receiver if isinstance(node.receiver, Call) else _first(node)
+    return ""
+
+
+def _first(call: Call) -> Node | None:
+    return next(iter(call.positional), None) or call.arguments.get("model")
+
+
+def _base_class(document: Document, wraps: list[Call], reaches: set[int]) -> Iterator[Statement]:
+    """`adapted_class`: what the first adapter is put on; `adapter_named`: under a name of its own."""
+    wrap = next((one for one in wraps if one.start in reaches and not one.conditional), None)
+    if wrap is None:
+        return
+    made, name = class_of(_first(wrap)), wrap.arguments.get("adapter_name")
+    if made:
+        yield of_call(document, "launch.shows.adapted_class", made, wrap)
+    if isinstance(name, Scalar) and isinstance(name.value, str) and name.value != "default":
+        yield stated(document, "launch.shows.adapter_named", True, "adapter_name", name.start, name.end)
 
 
 def _has_no_columns(trainer: Call) -> bool:
