@@ -361,6 +361,19 @@ def _generated(document: Document, module: Module, trainer: Call) -> Iterator[St
     yield of_call(document, "launch.shows.answer_length_unsaid", unless(hidden, True), trainer)
 
 
+_FREED = r"\.config\.forced_decoder_ids[ \t]{0,8}=[ \t]{0,8}None"
+_LANGUAGE_SAID = r"generation_config\.(?:language|forced_decoder_ids)[ \t]{0,8}=|gen_kwargs|GenerationConfig\(|set_prefix_tokens|suppress_language|\.generate\b"
+
+
+def _language(document: Document, module: Module, trainer: Call) -> Iterator[Statement]:
+    """`language_heard`: Whisper is left to hear which language a batch is in when the trainer lets it generate."""
+    model = trainer.arguments.get("model") or next(iter(trainer.positional), None)
+    freed = seen_in(_FREED, document) if last_word(trainer.name) == "Seq2SeqTrainer" else None
+    if freed is not None and not seen_in(_LANGUAGE_SAID, document):
+        heard = unless(unseen(document, module, (model,), trainer), True)
+        yield stated(document, "launch.shows.language_heard", heard, "forced_decoder_ids", *freed.span())
+
+
 # Who looks for the answer in the text of a row, and the argument that says behind what.
 _LOOKS_FOR = {"train_on_responses_only": "response_part", "DataCollatorForCompletionOnlyLM": "response_template"}
 
@@ -513,7 +526,7 @@ def _tokenised(document: Document, module: Module, trainer: Call) -> Iterator[St
 _OBSERVED = (
     _tokenised,
     _own_loader, _of_sentences, _columns, _collator_reads, _padded, _unlabelled, _batches,
-    _decoded, _labels, _generated, _answer_template, _markers, _pairs, _begun_twice,
+    _decoded, _labels, _generated, _language, _answer_template, _markers, _pairs, _begun_twice,
 )  # fmt: skip
 
 
