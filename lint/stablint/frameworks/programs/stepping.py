@@ -23,6 +23,7 @@ _COUNTS_BATCHES = re.compile(
     r"|(?<!\w)(?=\w{0,40}(?:step|batch|idx|iter|i))\w{1,80} {0,8}\+? {0,8}\d{0,8}\)? {0,8}% {0,8}\(?[\w.]",
     re.IGNORECASE,
 )
+_DEFINES = re.compile(r"^[ \t]*(?:async[ \t]+)?def\b", re.MULTILINE)
 _SHARDS = frozenset({"FullyShardedDataParallel", "FSDP"})
 
 
@@ -30,7 +31,9 @@ def of_optimizer(document: Document, module: Module, optimizer: Call) -> Iterato
     """The order in which a loop of the program's own shards and makes its optimizer, and what its sampler is told."""
     text = document.text.text
     sharded = [one for one in any_of(module, _SHARDS) if not one.local and one.name.startswith("torch.")]
-    if sharded and all(one.start > optimizer.end for one in sharded):
+    behind = [one.start for one in sharded if one.start > optimizer.end]
+    # of two functions the order of the text is not that of the calls
+    if sharded and len(behind) == len(sharded) and not _DEFINES.search(text[optimizer.end : min(behind)]):
         original = sharded[0].arguments.get("use_orig_params")
         if not sharded[0].arguments.open and not (isinstance(original, Scalar) and original.value is True):
             yield shown(document, "sharded_after_optimizer", True, sharded[0])
