@@ -44,6 +44,7 @@ _ROWS = (
     ("train.learning_rate", "training.learning_rate", "plain"),  # before the `optimizer` key
     ("train.weight_decay", "training.weight_decay", "plain"),
     ("data", "data.dataset", "plain"),
+    ("tokenizer_dir", "training.tokenizer_dir", "text"),
     ("data.json_path", "data.json_path", "text"),
     ("data.init_args.json_path", "data.json_path", "text"),
     ("data.val_split_fraction", "training.val_split_fraction", "plain"),

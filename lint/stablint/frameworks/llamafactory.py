@@ -108,6 +108,7 @@ _OWN = (
     ("interleave_probs", "data.interleave_probs", "plain"),
     ("mix_strategy", "data.mix_strategy", "plain"),
     ("infer_backend", "training.infer_backend", "text"),
+    ("export_dir", "training.export_dir", "text"),
     ("tensor_model_parallel_size", "launch.megatron.tensor_model_parallel_size", "plain"),
     ("pipeline_model_parallel_size", "launch.megatron.pipeline_model_parallel_size", "plain"),
     ("expert_model_parallel_size", "launch.megatron.expert_model_parallel_size", "plain"),
@@ -231,7 +232,8 @@ def lower(block: Block, layer: str = "file", command: str = "") -> Fragment:
     state = OPEN if block.mapping.open or no_training else CLOSED
     return Fragment(
         "llamafactory", block, layer, (*statements, *sets),
-        dict.fromkeys(("training", "lora", "quantization", "model", "data", "fsdp"), state) | {"trainer": CLOSED, "tokenizer": OPEN},
+        dict.fromkeys(("training", "lora", "quantization", "model", "fsdp"), state)
+        | {"data": OPEN if block.mapping.open else CLOSED, "trainer": CLOSED, "tokenizer": OPEN},
         {"training": (huggingface.BASE,), **_switched_on(statements)}, (*huggingface.links(statements), *tables), entry=True,
         framework="llamafactory",
     )  # fmt: skip

@@ -222,9 +222,10 @@ def lower(block: Block, layer: str = "flags", command: str = "") -> Fragment:
     stage = _STAGES.get(entry.removeprefix(_MODULE), "")
     if stage == "sft" and any(s.fact == "training.pretrain_mode" and s.value is True for s in statements):
         stage = "pretrain"
-    if stage:
-        place = Place(block.document, entry, block.start, block.end, None, (entry,))
-        statements += (Statement("training.stage", stage, entry, Explicit(place, layer, block.number)),)
+    if entry:
+        said = Explicit(Place(block.document, entry, block.start, block.end, None, (entry,)), layer, block.number)
+        statements += (Statement("launch.command", entry.rpartition(".")[2], entry, said),)
+        statements += (Statement("training.stage", stage, entry, said),) if stage else ()
     if entry.endswith("_ray") and not any(s.fact == "launch.processes_per_node" for s in statements):
         place = Place(block.document, entry, block.start, block.end, None, (entry,))
         rays = Unknown("Ray starts as many as the entry point's default says")

@@ -144,9 +144,11 @@ _TAKES_APART = re.compile(r"[\"']?(?:~|[\w.]{1,200}\._component_=)")
 
 
 def _replaced(key: str) -> Row | None:
-    """`checkpointer._component_=…`"""
-    part, _, last = key.rpartition(".")
-    return Row(key, f"component.{part}", "text") if last == "_component_" else None
+    """`checkpointer._component_=…`, or `checkpointer=…`"""
+    part = key.removesuffix("._component_")
+    if part == "optimizer":
+        return Row(key, "training.optim", "optimizer")
+    return Row(key, f"component.{part}", "text") if part != key or key in _SECTIONS else None
 
 
 def _recipe(block: Block, name: str, layer: str) -> Iterator[Statement]:

@@ -95,10 +95,11 @@ def lower(document: Document, launcher: Command, index: int, own: bool, first: s
         statements += [*_mode(block), *unread[:1]]
     statements.append(_launched_by(block, launcher, name))
     statements += _unexported(document, block, launcher)
-    if name == "llamafactory-cli" and len(launcher.words) > 1:
-        statements.append(_launched_by(block, launcher, launcher.words[1])._replace(fact="launch.command"))
+    command = (*launcher.words, "", "")[1] if name in ("llamafactory-cli", "swift", "trl") else ""
     if launcher.words[:1] == ("megatron",):  # ms-swift's second command, whose arguments are Megatron's
-        statements.append(_launched_by(block, launcher, "megatron")._replace(fact="launch.command"))
+        command = "megatron"
+    if command:
+        statements.append(_launched_by(block, launcher, command)._replace(fact="launch.command"))
     statements += _environment(block, launcher, name, {s.fact for s in statements})
     scopes = {"launch": OPEN if flags.open and own else PRESUMED}
     if accelerated and not any(link.role == "accelerate" for link in links):

@@ -15,7 +15,7 @@ from stablint.run.world import Answer, World
 def unmet(w: World) -> Answer:
     """The requirements of the framework's stated release that no stated release of their library meets, as its metadata write them. Only
     what is excluded whichever of the stated releases are there counts: a range may have been resolved to any release in it."""
-    framework = w.run.framework
+    framework = w.run.framework.removesuffix("-2")  # the second generation of ms-swift, which is the same package
     releases = w.run.releases
     if framework not in load("release-bounds") or not _is_stated(releases, framework):
         return Answer(ABSENT)
