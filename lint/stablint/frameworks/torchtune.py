@@ -13,7 +13,7 @@ from stablint.frameworks import words as _codecs  # noqa: F401  registers the co
 from stablint.frameworks.fragment import Block, Fragment, Link, Row, lower_mapping, overrides, statement
 from stablint.run.fact import CLOSED, OPEN, Explicit, Place, Statement, is_unknown
 from stablint.syntax import limits
-from stablint.syntax.tree import Command, Entry, Mapping, Node, Scalar, Sequence
+from stablint.syntax.tree import Command, Entry, Mapping, Node, Scalar, Sequence, Unknown
 
 _ROWS = (
     ("checkpointer.checkpoint_dir", "model.name_or_path", "text"),
@@ -122,7 +122,8 @@ def lower_flags(block: Block, layer: str = "flags", command: str = "") -> Fragme
     entries, more = overrides((*words[1:], *behind), block.document.text.text)
     over = block._replace(mapping=block.mapping._replace(entries=entries))
     recipe = block.origin.words[0] if isinstance(block.origin, Command) and block.origin.words else ""
-    statements = (*lower_mapping(over, ROWS, layer, _replaced), *_recipe(block, recipe, layer))
+    gone = [_taken_out(block, word, layer) for word in (*words[1:], *behind)]
+    statements = (*lower_mapping(over, ROWS, layer, _replaced), *_recipe(block, recipe, layer), *filter(None, gone))
     links = list(huggingface.links(statements))
     if words and isinstance(words[0].value, str):
         links.append(Link("config", words[0].value, Place(block.document, "config", words[0].start, words[0].end)))
@@ -138,6 +139,16 @@ def lower_flags(block: Block, layer: str = "flags", command: str = "") -> Fragme
         "torchtune", block, layer, statements, {"training": OPEN}, {}, tuple(links), entry=True, framework="torchtune",
         presumed=own,
     )  # fmt: skip
+
+
+def _taken_out(block: Block, word: Scalar, layer: str) -> Statement | None:
+    """`~optimizer.fused`: what the file says there is not said; the component's own default holds."""
+    key = word.value[1:] if isinstance(word.value, str) and word.value.startswith("~") else ""
+    row = ROWS.get(key)
+    if not isinstance(row, Row):
+        return None
+    said = statement(block, Entry(key, word.start, word.end, word), (key,), row, layer)
+    return said._replace(value=Unknown("the command takes it out"))
 
 
 _TAKES_APART = re.compile(r"[\"']?(?:~|[\w.]{1,200}\._component_=)")
