@@ -19,6 +19,7 @@ _OWN = (
     ("optimizer", "training.optim", "plain"),
     ("lr_scheduler", "training.lr_scheduler_type", "plain"),
     ("sequence_len", "training.max_length", "plain"),
+    ("sequence_parallel_degree", "training.context_parallel_size", "plain"),  # before 0.12, and read since
     ("sample_packing", "training.packing", "flag"),
     ("val_set_size", "data.val_size", "plain"),
     ("test_datasets", "data.eval_dataset", "plain"),
