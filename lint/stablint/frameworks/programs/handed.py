@@ -11,12 +11,14 @@ from collections.abc import Iterator
 
 from stablint.frameworks.fragment import last_word
 from stablint.frameworks.programs import alone, evaluated, order, rows, stepping, wrapped
+from stablint.frameworks.programs import kinds as python_kinds
 from stablint.frameworks.programs.seen import calls, methods, of_call, seen_in, shown, stated
 from stablint.frameworks.programs.unseen import KNOWN, unless, unseen
 from stablint.run.fact import Statement
 from stablint.syntax.tree import Call, Document, Module, Node, Unknown
 
 _TRAINERS = ("trainer", "own-trainer")
+_MAKE_STATE = (*_TRAINERS, "accelerator", "arguments")
 # `AutoModelForCausalLM.register(Config, Model)`: a type that the library has not.
 _REGISTERS = re.compile(r"\bAuto\w{1,60}\.register\b")
 _IMPORTS = re.compile(r"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import\b|import[ \t]+([\w., \t]+))", re.MULTILINE)
@@ -50,6 +52,16 @@ def told(document: Document, module: Module, call: Call, kind: str) -> Iterator[
     if kind == "loader":
         yield from _of_loader(document, module, call)
         yield from evaluated.of_loop(document, module, call)
+    if kind == "arguments" and "use_configured_state" in document.text.text:
+        yield shown(document, "state_made", _state_made(document, module, call), call)
+
+
+def _state_made(document: Document, module: Module, arguments: Call) -> bool | Unknown:
+    """Whether accelerate's state is there before these arguments: an accelerator makes it, and other arguments do."""
+    if any(one.start < arguments.start and kind in _MAKE_STATE for one, kind in python_kinds.kinds(module)):
+        return True
+    other = next((name for name in _imported(document) if name not in KNOWN or name == "unsloth"), None)
+    return False if other is None else Unknown(f"`{other}` may make it")
 
 
 def _overridden(document: Document, module: Module, trainer: Call) -> Iterator[Statement]:
