@@ -102,6 +102,7 @@ class History:
         self.folder, self.tip, self.paths, self.version_files = folder, tip, list(paths), version_files
         self.outside = re.compile(outside)
         self._versions: dict[str, str] = {}
+        self._last = ""
 
     def _git(self, *arguments: str) -> str:
         done = subprocess.run(
@@ -122,7 +123,8 @@ class History:
         return self._git("ls-tree", "--object-only", commit, "--", path).strip()
 
     def _version(self, commit: str) -> str:
-        """The release that the first version file with one names: 4.46.0.dev0 is on the way to 4.46.0."""
+        """The release that the first version file with one names: 4.46.0.dev0 is on the way to 4.46.0. Where none does, that of the commit
+        that was asked for before it."""
         for path in self.version_files:
             blob = self._blob(commit, path)
             if blob and blob not in self._versions:
@@ -133,8 +135,9 @@ class History:
                 found = _VERSION.search(line)
                 self._versions[blob] = found.group(1) if found else ""
             if blob and self._versions[blob]:
-                return self._versions[blob]
-        return ""
+                self._last = self._versions[blob]
+                break
+        return self._last
 
     def _changed(self, commit: str, files: Sequence[str]) -> Iterator[str]:
         """The functions that a commit changes, but for those that train nothing by their name."""
