@@ -682,3 +682,17 @@ def test_models_of_pydantic_make_numbers_of_texts(tmp_path, program, rate, told)
     (run,) = (run for run in found.runs if "recipes/sft.yaml" in run.files)
     assert run.explicit["training.learning_rate"].sources[0].raw == rate
     assert ("number-as-text" in rules(found, "warning")) is told
+
+
+def test_what_is_told_of_a_file_that_a_configuration_names_rests_on_who_reads_the_configuration(tmp_path: Path) -> None:
+    files = {
+        "configs/default.yaml": "run_name: first\noutput_dir: out\nseed: 42\nsave_steps: 500\neval_steps: 500\nuse_deepspeed: true\ndeepspeed_config: configs/ds.json\ntrain:\n  learning_rate: 1.0e-5\n  rollout_every: 4\n"
+        "  judge_model: org/judge\nmodel:\n  policy_model_id: org/policy\n",
+        "configs/ds.json": '{"train_micro_batch_size_per_gpu": 4, "gradient_accumulation_steps": 8, "zero_optimization": {"stage": 3}}',
+        "mine/config.py": "import yaml\nfrom pydantic import BaseModel\n\n\nclass Train(BaseModel):\n    learning_rate: float\n    rollout_every: int\n"
+        "    judge_model: str\n\n\nclass Model(BaseModel):\n    policy_model_id: str\n\n\nclass Config(BaseModel):\n    run_name: str\n    output_dir: str\n    seed: int\n    save_steps: int\n    eval_steps: int\n    use_deepspeed: bool\n"
+        "    deepspeed_config: str\n    train: Train\n    model: Model\n\n    @classmethod\n    def from_yaml(cls, path):\n"
+        "        return cls(**yaml.safe_load(open(path)))\n",
+    }
+    found = inspected(tmp_path, files).report.diagnostics
+    assert not [one.code for one in found if one.code in ("D101", "D102")]

@@ -342,7 +342,9 @@ def _judged(
     found = judged(runs)
     if earlier is None and options.live is None:
         if options.dialect is None:
-            doubted = look.entries if known == () else {finding.place.document.text.path for finding in found.findings}
+            # what is told of a file that a configuration names rests on who reads the configuration
+            places = (one for finding in found.findings for one in (finding.place, finding.run.anchor))
+            doubted = look.entries if known == () else {one.document.text.path for one in places}
             asked = [path for path in look.entries if path in doubted and around.may_be_own(path, files)]
             owned = around.own_readers(asked, files) if asked else {}
             if known == ():
