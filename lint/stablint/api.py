@@ -260,7 +260,7 @@ def advise(
 def new(
     model: Path,
     *,
-    gpu: str,
+    gpu: str | None = None,
     framework: str,
     gpu_memory: float | str | None = None,
     method: str = "auto",

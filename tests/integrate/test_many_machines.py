@@ -188,3 +188,18 @@ def test_spark_finds_what_one_process_finds(rows, alone, monkeypatch):
     row_by_row(told, rows)
     assert {row["stars"] for row in told} == {3}
     assert sum(row["errors"] for row in told) > 20
+
+
+def test_what_a_run_can_have_of_a_card_is_asked_of_every_row():
+    text = (
+        "model_name_or_path: meta-llama/Llama-3.1-8B\nstage: sft\ndo_train: true\nfinetuning_type: full\ndataset: rows\ntemplate: llama3\n"
+        "cutoff_len: 2048\nbf16: true\nlearning_rate: 1.0e-5\noutput_dir: out\n"
+    )
+
+    def told(memory: float | str | None) -> set[str]:
+        findings = json.loads(check_text("train.yaml", text, asked_of(None, None, (), (), memory)).findings)
+        return {one["code"] for one in findings} & {"M101", "M102"}
+
+    assert (told(None), told(20), told("80 x4")) == (set(), {"M101"}, {"M102"})
+    with pytest.raises(ValueError, match="--gpu-memory"):
+        told("plenty")

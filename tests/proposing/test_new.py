@@ -62,6 +62,50 @@ def test_most_of_what_is_possible_is_found(framework: str, tmp_path: Path, capsy
         )
 
 
+@pytest.mark.parametrize(
+    ("framework", "memory", "cards"), [("trl", "20", 1), ("llamafactory", "20 x4", 4), ("ms-swift", "24 x2", 2)]
+)
+def test_cards_may_have_no_name(framework: str, memory: str, cards: int, tmp_path: Path, capsys) -> None:
+    words = [
+        "new",
+        "--model",
+        "Qwen/Qwen2.5-7B-Instruct",
+        "--gpu-memory",
+        memory,
+        "--framework",
+        framework,
+        "--method",
+        "lora",
+    ]
+    assert main([*words, "--output", str(tmp_path / "out")]) == 0
+    assert "no card is named" in capsys.readouterr().out
+    files = [str(path) for path in (tmp_path / "out").iterdir()]
+    assert main(["fit", *files, "--gpu-memory", memory, "--isolated", "--output-format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["verdict"] == "fits"
+    assert main(["check", *files, "--gpu-memory", memory, "--isolated"]) == 0
+
+
+def test_what_would_do_is_said_as_it_was_asked(tmp_path: Path, capsys) -> None:
+    words = [
+        "new",
+        "--model",
+        "meta-llama/Llama-3.1-8B-Instruct",
+        "--gpu-memory",
+        "8",
+        "--framework",
+        "llamafactory",
+        "--method",
+        "lora",
+    ]
+    assert main([*words, "--output", str(tmp_path / "out")]) == 1
+    assert '--gpu-memory "8 x' in capsys.readouterr().out
+
+
+def test_cards_must_be_said_somehow(capsys) -> None:
+    assert main(["new", "--model", "Qwen/Qwen2.5-7B-Instruct", "--framework", "trl"]) == 2
+    assert "--gpu-memory" in capsys.readouterr().err
+
+
 # The request, and facts of the run that it must come to.
 FACTS = [
     (Case("trl", "Qwen/Qwen2.5-7B-Instruct", "A100-80GB x8", "full"), {"derived.method": "full", "derived.zero_stage": 2, "derived.compute_dtype": "bfloat16"}),

@@ -19,7 +19,7 @@ from stablint.config.selection import Selection, chosen
 from stablint.config.spec import CLEAN, FOUND
 from stablint.engine.inspect import Inspection, inspect
 from stablint.fitting.terms import GIB
-from stablint.hardware.gpu import Gpu, parse_gpu
+from stablint.hardware.gpu import Gpu, is_unnamed, parse_gpu
 from stablint.hazard.model import load
 from stablint.models.nature import describe
 from stablint.proposing.asked import Made, Nothing, Request
@@ -87,6 +87,11 @@ def proposed(request: Request, gpu: Gpu) -> Proposal:
         if found.notes:  # of rules that are on by default, as `check` has them
             spoken = {hazard.code for hazard in chosen(load(), Selection())}
             found = found._replace(notes=tuple(one for one in found.notes if one.partition(":")[0] in spoken))
+        if is_unnamed(gpu):
+            told_so = gettext(
+                "no card is named: bf16 is taken to work on it, as on NVIDIA's since Ampere; --gpu names it"
+            )
+            found = found._replace(notes=(*found.notes, told_so))
         return found
 
 
@@ -122,7 +127,7 @@ def _as_data(answer: Made) -> dict[str, object]:
 
 def requested(
     name: str,
-    card: str,
+    card: str | None,
     framework: str,
     method: str,
     objective: str,
@@ -168,10 +173,16 @@ def requested(
         )
     if length < 1:
         raise Wrong(gettext("--length {length}: a number of tokens").format(length=length))
-    gpu = _least(options([card]).gpus[0][1])
-    if memory is not None:
-        card, stated = options([card], gpu_memory=memory).gpus[0]
-        gpu = gpu.of_memory(stated.memory_gib or 0.0)._replace(count=stated.count)
+    if card is None and memory is None:
+        raise Wrong(gettext("--gpu or --gpu-memory: which cards the run will have"))
+    if card is None:
+        card, gpu = options(gpu_memory=memory).gpus[0]
+        gpu = gpu._replace(native_bf16=True)  # which a note says
+    else:
+        gpu = _least(options([card]).gpus[0][1])
+        if memory is not None:
+            card, stated = options([card], gpu_memory=memory).gpus[0]
+            gpu = gpu.of_memory(stated.memory_gib or 0.0)._replace(count=stated.count)
     if gpu.most_memory_gib is None and gpu.memory_gib is None:
         raise Wrong(gettext("--gpu {card}: how much memory it has is not known").format(card=card))
     gpu = gpu._replace(count=gpu.count or 1, most_memory_gib=gpu.most_memory_gib or gpu.memory_gib)

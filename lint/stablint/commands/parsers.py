@@ -334,8 +334,12 @@ def _new_words() -> Parser:
         "Exit code: 0 written, 1 nothing is safe and fits (what would do is told), 2 wrong usage.",
     )
     parser.add_argument("--model", required=True, metavar="ID_OR_DIR", help="the model: a name on the hub, or a folder")
-    parser.add_argument("--gpu", required=True, metavar='"NAME xN"', help="the cards of the run")
-    parser.add_argument("--gpu-memory", metavar="GIB", help="what a run can have of each card, where that is less")
+    parser.add_argument("--gpu", metavar='"NAME xN"', help="the cards of the run")
+    parser.add_argument(
+        "--gpu-memory",
+        metavar="GIB[ xN]",
+        help="what a run can have of each card, where that is less or no name says it",
+    )
     parser.add_argument("--framework", required=True, choices=_FRAMEWORKS, help="whose files are written")
     parser.add_argument(
         "--method", choices=("full", "lora", "qlora", "auto"), default="auto", help="default: the best that fits"

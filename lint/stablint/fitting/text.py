@@ -11,8 +11,10 @@ from stablint.fitting.remedies import Remedy
 from stablint.fitting.terms import GIB
 from stablint.report.plain import Style, named, plain
 from stablint.report.words import columns
+from stablint.run.fact import Supplied
 from stablint.run.world import World
 
+_INSTEAD = "--model "
 _BAR = 24
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 _COLOUR = {FITS: "added", TIGHT: "warning", NOT: "error", UNKNOWN: "info"}
@@ -39,6 +41,11 @@ def _summary(world: World, told: Told | None) -> str:
     model, method, framework = (
         world.value(name) for name in ("model.name_or_path", "derived.method", "derived.framework")
     )
+    known = world.fact("model.parameters").origin
+    if isinstance(known, Supplied) and known.option.startswith(
+        _INSTEAD
+    ):  # of a model that is asked about in place of the file's
+        model = known.option.removeprefix(_INSTEAD)
     words = [str(one) for one in (model, method, framework) if isinstance(one, str)]
     if told is not None and told.reading is not None:
         words.append(told.reading.start)

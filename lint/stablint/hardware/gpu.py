@@ -90,7 +90,7 @@ class Gpu(NamedTuple):
 
     def of_memory(self, gib: float) -> Gpu:
         """The same card with so much memory for a run, whatever is sold: a MIG slice, a part of a card that others use as well."""
-        name = self.name if self.name.startswith("GPU of ") else f"{_without_size(self.name)} {gib:g}GB"
+        name = self.name if is_unnamed(self) else f"{_without_size(self.name)} {gib:g}GB"
         return self._replace(name=name, memory_gib=gib, reported_gib=None, most_memory_gib=gib, least_memory_gib=gib)
 
     def _why(self, field: str) -> str:
@@ -119,10 +119,17 @@ def parse_gpu_memory(text: str) -> tuple[float, int | None] | None:
     return float(said[1]), None if said[2] is None else int(said[2])
 
 
+_UNNAMED = "GPU of "
+
+
 def unnamed(gib: float, count: int | None) -> Gpu:
     """A card of which nothing but its memory is known."""
     nothing: dict[str, Any] = dict.fromkeys(FIELDS)
-    return Gpu(f"GPU of {gib:g} GiB", count, (), **nothing).of_memory(gib)
+    return Gpu(f"{_UNNAMED}{gib:g} GiB", count, (), **nothing).of_memory(gib)
+
+
+def is_unnamed(card: Gpu) -> bool:
+    return card.name.startswith(_UNNAMED)
 
 
 def _without_size(name: str) -> str:

@@ -50,7 +50,7 @@ def _aimed(asked: Asked, gpu: str | None) -> Asked:
     if asked.gpus or gpu is None:
         return asked
     try:
-        return asked_of(gpu, asked.model, asked.releases, asked.select)
+        return asked_of(gpu, asked.model, asked.releases, asked.select, asked.gpu_memory)
     except ValueError:
         return asked
 
@@ -157,10 +157,15 @@ def main(words: list[str] | None = None) -> int:
     parser.add_argument("--port", type=int, default=8443)
     parser.add_argument("--gpu", help="the GPU of the cluster, where the pods' nodeSelector does not say it")
     parser.add_argument(
+        "--gpu-memory", metavar="GIB[ xN]", help="what a run can have of each card: a slice, or one that has no name"
+    )
+    parser.add_argument(
         "--with", dest="releases", action="append", default=[], metavar="PKG==VERSION", help="releases in the images"
     )
     given = parser.parse_args(words)
-    server = served(given.host, given.port, given.cert, given.key, asked_of(given.gpu, None, given.releases))
+    server = served(
+        given.host, given.port, given.cert, given.key, asked_of(given.gpu, None, given.releases, (), given.gpu_memory)
+    )
     exit.tell(f"listening at {given.host}:{server.server_port}")
     server.serve_forever()
     return 0

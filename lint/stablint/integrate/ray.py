@@ -24,6 +24,7 @@ def check(
     text: str = "text",
     path: str | None = "path",
     gpu: str | Iterable[str] | None = None,
+    gpu_memory: float | str | None = None,
     model: str | None = None,
     releases: Iterable[str] = (),
     select: Iterable[str] = (),
@@ -33,9 +34,9 @@ def check(
     """The dataset with the columns of `texts.Checked` beside its own. A row is one file, checked by itself: what it names is not at hand.
 
     `text` and `path` are columns; without `path` every row counts as YAML. `more` goes to `Dataset.map_batches` (num_cpus, concurrency).
-    Raises ValueError for a GPU, a release or a rule that is not known.
+    `gpu_memory` is what a run can have of each card, as for `stablint.check`. Raises ValueError for a GPU, a release or a rule that is not known.
     """
-    asked = asked_of(gpu, model, releases, select)
+    asked = asked_of(gpu, model, releases, select, gpu_memory)
     return dataset.map_batches(
         _batch,
         fn_kwargs={"text": text, "path": path, "asked": asked},

@@ -25,20 +25,22 @@ def check(
     text: str = "text",
     path: str | None = "path",
     gpu: str | Iterable[str] | None = None,
+    gpu_memory: float | str | None = None,
     model: str | None = None,
     releases: Iterable[str] = (),
     select: Iterable[str] = (),
 ) -> DataFrame:
     """The frame with the columns of `texts.Checked` beside its own. A row is one file, checked by itself: what it names is not at hand.
 
-    `text` and `path` are columns; without `path` every row counts as YAML. Raises ValueError for a GPU, a release or a rule that is not known.
+    `text` and `path` are columns; without `path` every row counts as YAML. `gpu_memory` is what a run can have of each card, as for
+    `stablint.check`. Raises ValueError for a GPU, a release or a rule that is not known.
     """
     schema = StructType(list(frame.schema.fields))
     for name, kind in (
         ("status", StringType()), ("errors", LongType()), ("warnings", LongType()), ("infos", LongType()), ("findings", StringType()),
     ):  # fmt: skip
         schema = schema.add(name, kind, nullable=False)
-    return frame.mapInPandas(_mapper(text, path, asked_of(gpu, model, releases, select)), schema)
+    return frame.mapInPandas(_mapper(text, path, asked_of(gpu, model, releases, select, gpu_memory)), schema)
 
 
 def _mapper(text: str, path: str | None, asked: Asked) -> Callable[[Iterable[Any]], Iterator[Any]]:

@@ -33,6 +33,7 @@ class Asked(NamedTuple):
     model: str | None = None
     releases: tuple[str, ...] = ()
     select: tuple[str, ...] = ()
+    gpu_memory: str | None = None
 
 
 class Checked(NamedTuple):
@@ -46,13 +47,17 @@ class Checked(NamedTuple):
 
 
 def asked_of(
-    gpu: str | Iterable[str] | None, model: str | None, releases: Iterable[str], select: Iterable[str] = ()
+    gpu: str | Iterable[str] | None,
+    model: str | None,
+    releases: Iterable[str],
+    select: Iterable[str] = (),
+    gpu_memory: float | str | None = None,
 ) -> Asked:
-    """Raises ValueError for a GPU or release that is not known, before any worker starts."""
+    """Raises ValueError for a GPU, a size or a release that is not known, before any worker starts."""
     gpus = (gpu,) if isinstance(gpu, str) else tuple(gpu or ())
     if "auto" in gpus:
         raise ValueError("gpu: `auto` would ask the worker's machine; name the GPU that the runs will have")
-    found = Asked(gpus, model, tuple(releases), tuple(select))
+    found = Asked(gpus, model, tuple(releases), tuple(select), None if gpu_memory is None else str(gpu_memory))
     try:
         settled(found)
     except Wrong as error:
@@ -64,7 +69,8 @@ def asked_of(
 def settled(asked: Asked) -> Options:
     """The options of a check, with the rules that are on where nobody chooses. Raises Wrong."""
     rules = chosen(load(), Selection(asked.select))
-    return options(asked.gpus, asked.model, asked.releases)._replace(policies=Policies(Policy(rules=rules)))
+    said = options(asked.gpus, asked.model, asked.releases, gpu_memory=asked.gpu_memory)
+    return said._replace(policies=Policies(Policy(rules=rules)))
 
 
 def check_text(path: str | None, text: str | bytes | None, asked: Asked) -> Checked:

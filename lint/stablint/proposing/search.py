@@ -19,7 +19,7 @@ from stablint.memory.plan import Plan
 from stablint.proposing.asked import METHODS, Choice, Nothing, Request
 from stablint.proposing.counted import Recipes
 from stablint.proposing.pages import pages
-from stablint.proposing.values import labelled, reasons_of, values_of
+from stablint.proposing.values import asked_for, labelled, reasons_of, values_of
 from stablint.run.framework import framework as record_of
 from stablint.run.world import World
 
@@ -323,7 +323,7 @@ class Search:
                 break
         for cards in (2, 4, 8, 16, 32, 64):
             if cards > self.request.cards and (least := self._enough(method, cards, self.request.length)):
-                yield f'--gpu "{self.gpu.name} x{cards}" --method {method}: {_need(least.told)}'
+                yield f"{asked_for(self.gpu, cards)} --method {method}: {_need(least.told)}"
                 break
         length = self.request.length // 2
         while length >= _SHORTEST:
@@ -346,7 +346,7 @@ class Search:
                 if framework == self.request.framework or cards < self.request.cards:
                     continue
                 if least := self._enough(method, cards, self.request.length, framework):
-                    more = f'--gpu "{self.gpu.name} x{cards}" ' if cards > self.request.cards else ""
+                    more = f"{asked_for(self.gpu, cards)} " if cards > self.request.cards else ""
                     yield f"--framework {framework} {more}--method {method}: {_need(least.told)}"
                     return
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from stablint.hardware.gpu import Gpu
+from stablint.hardware.gpu import Gpu, is_unnamed
 from stablint.proposing.asked import Choice, Request
 from stablint.proposing.counted import Counted, Recipes
 
@@ -21,6 +21,11 @@ _NONE = Counted(None, "nothing was counted")
 
 def labelled(gpu: Gpu) -> str:
     return f"{gpu.name} x{gpu.count or 1}"
+
+
+def asked_for(gpu: Gpu, cards: int) -> str:
+    """The words that name so many of them."""
+    return f'--gpu-memory "{gpu.memory_gib:g} x{cards}"' if is_unnamed(gpu) else f'--gpu "{gpu.name} x{cards}"'
 
 
 def values_of(
