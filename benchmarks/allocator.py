@@ -1,15 +1,18 @@
 """How much torch's allocator keeps beside what a step of training needs, where rows differ in length.
 
-`python benchmarks/allocator.py MODEL kept|checkpointed LAYERS LONGEST SEED` wants the environment of tools/trace_memory.py, and no card. Each length's
+`python benchmarks/allocator.py MODEL kept|checkpointed LAYERS LONGEST SEED|SETS.json [CUT]`
+wants the environment of tools/trace_memory.py, and no card. Each length's
 step is traced on fake tensors; the allocations of many steps are then replayed over the allocator's own rules (torch c10/cuda/CUDACachingAllocator.cpp,
 DeviceCachingAllocator): sizes in steps of 512 bytes, two pools, the smallest free block that is large enough, segments of 2 and 20 MiB or as large as
-asked in steps of 2 MiB, blocks split where enough is left and joined with free neighbours. What it prints was put into
+asked in steps of 2 MiB, blocks split where enough is left and joined with free neighbours. SETS.json holds lists of tokens a row, one
+list for each data set, whose longest row (or that of which a share CUT is no longer) becomes LONGEST. What it prints was put into
 lint/stablint/fitting/reading.py (_CACHE_MIXED); benchmarks/README.md has the figures.
 """
 
 from __future__ import annotations
 
 import bisect
+import json
 import math
 import random
 import statistics
@@ -160,11 +163,42 @@ def least_room(steps: list[Events], peak: int, most: int) -> int:
     return large
 
 
+def of_sets(
+    sets: list[list[int]], cut: float, longest: int, trace: Callable[[int], tuple[Events, int]], words: int
+) -> None:
+    """300 rows of each set, twice, in steps of a fortieth of the longest."""
+    lengths = sorted({max(16, round(longest * part / 40)) for part in range(1, 41)})
+    traces = {one: trace(one) for one in lengths}
+    peak, logits, found = traces[longest][1], 12 * longest * words, []
+    for rows in sets:
+        top, each = sorted(rows)[int((len(rows) - 1) * cut)], []
+        for seed in range(2):
+            draw = random.Random(seed)
+            wanted = [*(min(one, top) for one in draw.sample(rows, min(300, len(rows)))), top]
+            draw.shuffle(wanted)
+            order = [min(lengths, key=lambda length, x=one / top * longest: abs(length - x)) for one in wanted]
+            each.append((replayed([traces[one][0] for one in order]) - peak) / logits)
+        found.append(statistics.mean(each))
+        print(f"  {found[-1]:.2f}", flush=True)
+    low, high = (statistics.quantiles(found, n=10)[part] for part in (0, -1))
+    print(f"{len(found)} sets: median {statistics.median(found):.2f}, nine of ten above {low:.2f} and below {high:.2f}")
+
+
 def main() -> None:
-    name, kept, layers, longest, seed = sys.argv[1], sys.argv[2] == "kept", *map(int, sys.argv[3:6])
+    name, kept, layers, longest = sys.argv[1], sys.argv[2] == "kept", *map(int, sys.argv[3:5])
     kind, dims = MODELS[name]
     variant = trace_memory.Variant("lora-all", False, "bf16", not kept, "sdpa")
-    draw = random.Random(seed)
+    if sys.argv[5].endswith(".json"):
+        sets, cut = json.loads(Path(sys.argv[5]).read_text()), float(sys.argv[6]) if len(sys.argv) > 6 else 1.0
+        of_sets(
+            sets,
+            cut,
+            longest,
+            lambda one: traced(kind, trace_memory.Dims(**dims, r=8, b=1, s=one), variant, layers),
+            dims["v"],
+        )
+        return
+    draw = random.Random(int(sys.argv[5]))
     lengths = sorted({longest, *(draw.randrange(longest // 32, longest) for _ in range(23))})
     traces = {one: traced(kind, trace_memory.Dims(**dims, r=8, b=1, s=one), variant, layers) for one in lengths}
     peak, logits = traces[longest][1], 12 * longest * dims["v"]

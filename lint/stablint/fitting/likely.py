@@ -13,6 +13,7 @@ from typing import Any
 from stablint.memory.plan import Plan, Range, sure
 from stablint.memory.predict import usual_peak
 
+_KEPT = 0.25  # of the logits of rows that differ: the least of any replay (benchmarks/allocator.py)
 _HALF = 0.5  # of the longest rows that a run may have
 _MORE = 4.0  # times the usual rows, where nobody says how long they may be
 
@@ -21,7 +22,11 @@ def likely(plan: Plan, traced: Mapping[str, Any], bounds: Range) -> Range:
     """Within the bounds of the estimate, and around what it says of the usual run."""
     low, high = bounds.low, bounds.high
     if plan.length.low < plan.length.usual:
-        shortest = plan._replace(length=sure(max(plan.length.low, _HALF * plan.length.usual)))
+        kept = plan.cache_large
+        shortest = plan._replace(
+            length=sure(max(plan.length.low, _HALF * plan.length.usual)),
+            cache_large=kept._replace(low=_KEPT) if kept.usual > 1.0 else kept,
+        )
         low = min(max(usual_peak(shortest, traced, 0), bounds.low), bounds.usual)
     if plan.length.high > _MORE * plan.length.usual:
         longest = plan._replace(length=sure(_MORE * plan.length.usual))

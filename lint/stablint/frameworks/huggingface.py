@@ -282,7 +282,7 @@ _NOT_OF_TRL = frozenset(
     {"lora_rank", "lora_target", "use_lora", "use_qlora", "lora_enabled", "target_modules", "rank", "alpha"}
 )
 # Fields of some TRL class that any program of one's own may have as well: they prove no TRL.
-_ANYBODYS = frozenset({"batch_size", "steps", "model_name", "dataset", "task_name", "max_new_tokens"})
+_ANYBODYS = frozenset({"batch_size", "steps", "model_name", "dataset", "task_name", "max_new_tokens", "exp_name"})
 # Flags of transformers' own examples too (summaries, translations; `--label_smoothing` begins `label_smoothing_factor`): even two of them
 # prove no class.
 _OF_EXAMPLES = frozenset({"max_target_length", "label_smoothing"})
