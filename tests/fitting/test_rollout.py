@@ -248,3 +248,13 @@ def test_a_program_that_was_not_read_may_have_another_trainer(tmp_path: Path, mo
     assert told.reading is not None
     kept = {one.checkpointed for one in (told.reading.plan, *told.reading.others)}
     assert (len(kept) == 2) is both
+
+
+def test_a_file_that_is_one_of_two_kinds_of_answering_is_no_supervised_one(tmp_path: Path) -> None:
+    """No command says whether GRPO or RLOO reads it: both have the keys."""
+    text = TRL.format(more="beta: 0.001\n").replace("use_peft: true\nlora_r: 16\n", "")
+    told = answer(world(tmp_path / "own", {"grpo.yaml": text}, gpus=[CARD]), CARD)
+    assert told.reading is not None and any("one of grpo, rloo" in one for one in told.reading.assumptions)
+    assert part(told, MOMENTS[1], "reference") == part(told, MOMENTS[1], "weights") > 0.0
+    with_engine = answer(world(tmp_path / "vllm", {"grpo.yaml": f"{text}use_vllm: true\n"}, gpus=[CARD]), CARD)
+    assert with_engine.estimate is None and "vllm_mode" in with_engine.why

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from stablint.fitting import rollout
 from stablint.fitting.answer import FITS, Told, answer
+from stablint.fitting.reading import kinds_of
 from stablint.fitting.remedies import with_facts
 from stablint.run.world import World
 
@@ -13,7 +14,9 @@ _MOST = 256  # that are tried
 
 def most_rows(world: World, told: Told) -> int | None:
     """0 where not even one row fits; None where nothing can be said, or rows come in groups (GRPO's answers to one prompt)."""
-    if told.estimate is None or told.usable is None or world.value("derived.objective") in rollout.ONLINE:
+    objective = world.value("derived.objective")
+    kinds = {objective} if isinstance(objective, str) else {*kinds_of(world)}
+    if told.estimate is None or told.usable is None or kinds & {*rollout.ONLINE}:
         return None
 
     def fits(rows: int) -> bool:

@@ -38,6 +38,7 @@ from stablint.fitting.weights import (
 )
 from stablint.memory.plan import NO_SHARE, Optimizer, Plan, Range, Sharding, sure
 from stablint.run.fact import PRESUMED, is_unknown
+from stablint.run.objective import OBJECTIVES
 from stablint.run.world import World
 from stablint.syntax.tree import Unknown
 
@@ -124,6 +125,15 @@ def read(w: World) -> list[Reading]:
         compute = "bfloat16"
     autocast = weights != compute if compute in ("bfloat16", "float16") else False
     objective = w.value("derived.objective")
+    if is_unknown(objective) and (kinds := kinds_of(w)):
+        objective = kinds[0]
+        assumed.append(
+            Guess(
+                gettext("the objective is one of {names}: counted as {objective}").format(
+                    names=", ".join(kinds), objective=objective
+                )
+            )
+        )
     judges = _said(rollout.judges, w, assumed) if objective == "ppo" else None
     batch = judges.rows if judges is not None and judges.rows else w.value("training.per_device_train_batch_size")
     open_batch = not is_size(batch)
@@ -309,6 +319,13 @@ def read(w: World) -> list[Reading]:
         )
         for sharding, start, notes in ways_to_start(w)
     ]  # fmt: skip
+
+
+def kinds_of(w: World) -> list[str]:
+    """What the run may be trained for, the commonest first, where all of it is of one kind: answers that are learned from, or pairs of them."""
+    classes = w.run.classes.get("training", ())
+    kinds = [OBJECTIVES.get(name.removeprefix("?trl."), "") for name in classes if name.startswith("?trl.")]
+    return kinds if kinds and any(set(kinds) <= set(kind) for kind in (rollout.ONLINE, _PAIRS)) else []
 
 
 def _of_shape(w: World, plan: Plan, other: Alike, method: str) -> Plan:

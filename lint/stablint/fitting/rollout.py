@@ -162,7 +162,7 @@ def _answers_here(w: World, of: Rollout) -> bool:
     if not of.place or not _by_engine(w, of):
         return True
     mode = w.value(of.place)
-    if mode == "server" or mode is ABSENT:  # before TRL 0.18 it had a card of its own
+    if mode == "server" or (mode is ABSENT and w.at_least(_TRAINERS, "0.18.0") is False):  # it had a card of its own
         return False
     if mode != "colocate":
         raise Unsaid(
