@@ -1019,3 +1019,81 @@ def test_an_option_that_is_called_after_the_library(word: str, method: str, tmp_
     )
     (run,) = shown(tmp_path, "run.sh", {"train.py": text, "run.sh": f"{RUNS_IT} --peft {word}\n"})
     assert in_words(effective(run))["method"] == method
+
+
+KEPT = """from transformers import AutoModelForCausalLM, BitsAndBytesConfig, Trainer, TrainingArguments
+from peft import LoraConfig, get_peft_model
+
+class Tuner:
+    def __init__(self, name: str = "a/b", small: bool = False):
+        self.name = name
+        self.small = small
+
+    def load(self):
+        if self.small:
+            self.model = AutoModelForCausalLM.from_pretrained(self.name, quantization_config=BitsAndBytesConfig(load_in_4bit=True))
+        else:
+            self.model = AutoModelForCausalLM.from_pretrained(self.name)
+        self.model = get_peft_model(self.model, LoraConfig(r=8))
+
+    def train(self, rows, epochs=3, batch_size=64, micro=4):
+        steps = batch_size // micro
+        if self.small and int(os.environ.get("WORLD_SIZE", 1)) != 1:
+            steps = steps // 2
+        args = TrainingArguments(num_train_epochs=epochs, per_device_train_batch_size=micro, gradient_accumulation_steps=steps)
+        Trainer(model=self.model, args=args, train_dataset=rows).train()
+
+def main():
+    SMALL = {small}
+    tuner = Tuner(name="c/d", small=SMALL)
+    tuner.load()
+    tuner.train(rows, epochs=2)
+
+main()
+"""
+
+
+@pytest.mark.parametrize(("small", "method"), [("True", "qlora (presumed)"), ("False", "lora"), ("asked()", "lora")])
+def test_what_a_program_keeps_in_objects_of_its_own_and_hands_to_methods(
+    small: str, method: str, tmp_path: Path
+) -> None:
+    (run,) = shown(tmp_path, "train.py", {"train.py": KEPT.format(small=small)})
+    told = in_words(effective(run))
+    assert told["method"].startswith(method.removesuffix(" (presumed)"))
+    assert told["steps"] == "2 epochs"
+    assert run.explicit["model.name_or_path"].value == "c/d"
+    assert "4 a device, 16 accumulated" in told["effective batch"]
+
+
+def test_an_option_that_decides_is_not_decided_by_its_default(tmp_path: Path) -> None:
+    text = "import argparse\n\nparser = argparse.ArgumentParser()\nparser.add_argument('--small', type=bool, default=False)\nargs = parser.parse_args()\n"
+    files = {"train.py": text + KEPT.format(small="args.small"), "run.sh": "python train.py --small True\n"}
+    (run,) = shown(tmp_path, "train.py", files)
+    assert not in_words(effective(run))["method"].startswith("qlora")
+    assert run.explicit["training.per_device_train_batch_size"].value == 4
+
+
+def test_epochs_that_are_counted_from_a_first_one(tmp_path: Path) -> None:
+    loop = "import torch\n\ndef run(model, rows, first, epochs=3):\n    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)\n    for epoch in range(first, epochs + 1):\n        for row in rows:\n            loss = model(**row).loss\n            loss.backward()\n            optimizer.step()\n\nrun(m, r, begin(), epochs=2)\n"
+    (run,) = shown(tmp_path, "train.py", {"train.py": loop})
+    assert in_words(effective(run))["steps"] == "2 epochs"
+
+
+ALWAYS = """from transformers import HfArgumentParser, Trainer, TrainingArguments
+
+args = HfArgumentParser(TrainingArguments).parse_args_into_dataclasses()[0]
+trainer = Trainer(model=model, args=args, train_dataset=rows)
+{train}
+"""
+
+
+@pytest.mark.parametrize(
+    ("train", "trains"), [("trainer.train()", True), ("if args.do_train:\n    trainer.train()", False)]
+)
+def test_a_program_that_trains_whether_or_not_it_is_asked_to(train: str, trains: bool, tmp_path: Path) -> None:
+    files = {
+        "train.py": ALWAYS.format(train=train),
+        "run.sh": "python train.py --output_dir o --do_eval --learning_rate 1e-4 --bf16\n",
+    }
+    (run,) = shown(tmp_path, "run.sh", files)
+    assert (in_words(effective(run)).get("learning rate") == "0.0001") == trains

@@ -193,7 +193,7 @@ def keys_of(mapping: Mapping) -> frozenset[str]:
 
 # Names of programs and classes that tell of another objective than supervised fine-tuning.
 PURPOSE = Pattern(
-    r"(?<![a-z])(dpo|kto|orpo|simpo|cpo|ppo|grpo|rloo|rlhf|reward|rm|pretrain\w*|cpt|distil\w*|unlearn[a-z]*|forget[a-z]*|rerank[a-z]*|contrastive"
+    r"(?<![a-z])(dpo|kto|orpo|simpo|cpo|ppo|grpo|rloo|rlhf|reward|rm|pretrain(?!ed)\w*|cpt|distil\w*|unlearn[a-z]*|forget[a-z]*|rerank[a-z]*|contrastive"
     r"|embedding[a-z]*|retriev[a-z]*|classif[a-z]*|ner)(?![a-z])"
 )
 

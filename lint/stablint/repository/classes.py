@@ -20,6 +20,8 @@ from stablint.frameworks.programs.imported import relative
 from stablint.repository.defaults import by_environment
 from stablint.repository.objects import Objects, missing, taken
 from stablint.repository.referrers import content
+from stablint.repository.sources import Sources
+from stablint.repository.worth import UNKNOWN, Program, at
 from stablint.syntax.limits import MODULES
 from stablint.syntax.python import reader as python_reader
 from stablint.syntax.python.caller import as_default
@@ -59,8 +61,8 @@ class _Source(NamedTuple):
 class Classes:
     """What the modules of a repository define, each read once."""
 
-    def __init__(self, files: Files, objects: Objects) -> None:
-        self._files, self._objects = files, objects
+    def __init__(self, files: Files, objects: Objects, sources: Sources) -> None:
+        self._files, self._objects, self._modules_of = files, objects, sources
         self._sources: dict[str, _Source | None] = {}
         self._parsed: dict[str, tuple[Call, ...]] = {}
 
@@ -69,22 +71,32 @@ class Classes:
         module = document.root
         if not isinstance(module, Module) or not module.calls:
             return document
+        options = self._options(document)
+        if document.view is None:
+            options = {**_scalars(by_environment(document.text.text)), **options}
+        declared = {**_declared(module), **options}
+        worth = self._worth(document, document.text.text, declared)
+        if worth is not None and (decided := worth.decided()) is not None:
+            document, module = document._replace(root=decided[1]), decided[1]
+            worth = self._worth(document, decided[0], declared)
         known: dict[str, Own | None] = {}
         for call in module.calls:
             if call.name not in known and _CLASS.match(call.name) and not call.local:
                 known[call.name] = self.of(call.name, document.text.path)
         found = {name: own for name, own in known.items() if own is not None}
-        options = self._options(document)
-        if document.view is None:
-            by_default = by_environment(document.text.text)
-            options = {**_scalars(by_default), **options}
-        parameters = _parameters(document) if any(map(_asks_parameter, _leaves(module))) else []
         settings = self._objects.of(document)
-        if not found and not options and not parameters and not settings:
+        if not found and not options and not settings and not any(map(_is_handed, _leaves(module))):
             return document
-        calls = _Again(found, options, document.text.text, parameters, settings)
+        calls = _Again(found, options, document.text.text, worth, settings)
         again = tuple(one for call in module.calls if isinstance(one := calls.node(call), Call))
         return document._replace(root=module._replace(calls=again, notes=Notes()))
+
+    def _worth(self, document: Document, text: str, options: dict[str, Node]) -> _Worth | None:
+        if document.view is not None or not document.text.path.endswith(".py"):
+            return None
+        made_of, _ = self._modules_of.closure(document.text.path)
+        others = [one.text for one in made_of if one.path != document.text.path]
+        return _Worth(text, others, options)
 
     def _options(self, document: Document) -> dict[str, Node]:
         """What modules that the program imports declare as options or settings, by name, where they agree: `from args import args`,
@@ -274,11 +286,11 @@ class _Again:
         found: dict[str, Own],
         options: dict[str, Node],
         text: str,
-        parameters: list[tuple[int, int, str, object]],
+        worth: _Worth | None,
         settings: dict[str, object],
     ) -> None:
         self._found, self._settings = found, settings
-        self._parameters = parameters
+        self._worth = worth
         self._options, self._text = options, text
         self._made: dict[int, tuple[Node, Node]] = {}
 
@@ -326,20 +338,12 @@ class _Again:
             return node._replace(value=value, form=f"default:{name}")
         declared = self._options.get(name)
         if declared is None:
-            return self._parameter(node) if self._parameters and _asks_parameter(node) else node
+            return self._worth.of(node) if self._worth is not None and _is_handed(node) else node
         if isinstance(declared, Scalar) and isinstance(declared.value, Unknown):
             return node._replace(value=Unknown(f"`{self._text[node.start : node.end]}` {FROM_FLAGS}", key=name))
         if isinstance(declared, Scalar):
             return node._replace(value=declared.value, form=declared.form)
         return declared
-
-    def _parameter(self, node: Scalar) -> Scalar:
-        """The default of the innermost function's parameter, which its caller may set."""
-        name = self._text[node.start : node.end]
-        within = [one for one in self._parameters if one[2] == name and one[0] <= node.start < one[1]]
-        if not within:
-            return node
-        return node._replace(value=max(within, key=lambda one: one[0])[3], form=f"default:{name}")
 
     def _mapping(self, node: Mapping) -> Mapping:
         entries = tuple(entry._replace(value=self.node(entry.value)) for entry in node.entries)
@@ -350,28 +354,72 @@ def _leaves(module: Module) -> Iterator[Node]:
     return (entry.value for call in module.calls for entry in call.arguments.entries)
 
 
-def _asks_parameter(node: Node) -> bool:
-    return isinstance(node, Scalar) and isinstance(node.value, Unknown) and node.value.reason.endswith("is a parameter")
+def _is_handed(node: Node) -> bool:
+    """Whether a caller gives it, or the program keeps it in an object of its own."""
+    if not isinstance(node, Scalar) or not isinstance(node.value, Unknown):
+        return False
+    reason = node.value.reason
+    return _HANDED.search(reason) is not None or (reason.startswith("`self.") and _OF_OBJECT.match(reason) is not None)
 
 
-def _parameters(document: Document) -> list[tuple[int, int, str, object]]:
-    """The parameters of a program's functions with a default that is a number or a truth value, and where these functions begin and end."""
-    text = document.text.text
-    tree = parse(text) if document.view is None and too_deep(text) < 0 else None
-    places = Places(text)
-    found: list[tuple[int, int, str, object]] = []
-    for node in ast.walk(tree) if isinstance(tree, ast.Module) else ():
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            every = (*node.args.posonlyargs, *node.args.args)
-            given = [
-                *zip(every[::-1], node.args.defaults[::-1], strict=False),
-                *zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True),
-            ]
-            for argument, default in given:
-                value = _literal(default)
-                if isinstance(value, (bool, int, float)):
-                    found.append((places.start(node), places.end(node), argument.arg, value))
-    return found
+_HANDED = re.compile(r"is a parameter\Z|is assigned \d+ times\Z")
+
+
+def _declared(module: Module) -> dict[str, Node]:
+    """The options of the program's own parser."""
+    return {
+        entry.key: entry.value
+        for call in module.calls
+        if call.name == "argparse.options"
+        for entry in call.arguments.entries
+    }
+
+
+class _Worth:
+    """What parameters and attributes of the program's own objects come to."""
+
+    def __init__(self, text: str, others: list[str], options: dict[str, Node]) -> None:
+        self._text, self._options = text, options
+        self._program = Program([text, *others], self._named, {})
+
+    def _named(self, name: str) -> object:
+        value = plain_value(self._options[name]) if name in self._options else UNKNOWN
+        return UNKNOWN if isinstance(value, Unknown) else value
+
+    def decided(self) -> tuple[str, Module] | None:
+        """The program without the branches that are not taken, whoever starts it; None where that is not known of any."""
+        places, written = Places(self._text), list(self._text)
+        found: list[tuple[int, int, str]] = []
+        dead: list[tuple[int, int]] = []
+        for node, is_taken in self._program.decided():
+            found.append((places.start(node.test), places.end(node.test), "1" if is_taken else "0"))
+            left = node.orelse if is_taken else node.body
+            if isinstance(left, list) and left:
+                dead.append((places.start(left[0]), places.end(left[-1])))
+        outermost = [one for one in dead if not any(o[0] <= one[0] < o[1] and o != one for o in dead)]
+        found = [one for one in found if not any(start <= one[0] < end for start, end in outermost)]
+        for start, end, word in (*found, *((start, end, "pass") for start, end in outermost)):
+            kept = [one if one in "\r\n" else " " for one in self._text[start:end]]
+            written[start:end] = [*word, *kept[len(word) :]] if end - start >= len(word) else self._text[start:end]
+        text = "".join(written)
+        made = python_reader.module(text) if found else None
+        return (text, made) if isinstance(made, Module) else None
+
+    def of(self, node: Scalar) -> Scalar:
+        """By its default where a caller may say it otherwise, and by the option that decides it."""
+        spelled = self._text[node.start : node.end]
+        tree = parse(spelled) if self._program.trees else None
+        first = tree.body[0] if isinstance(tree, ast.Module) and len(tree.body) == 1 else None
+        if not isinstance(first, ast.Expr):
+            return node
+        self._program.asked = set()
+        value = self._program.only(first.value, at(self._program.trees[0], self._text.count("\n", 0, node.start) + 1))
+        names = sorted(self._program.asked)
+        if isinstance(value, (bool, int, float, str)):
+            return node._replace(value=value, form="default:" + ",".join(names or [spelled.rpartition(".")[2]]))
+        if len(names) == 1 and names[0] in self._options:
+            return node._replace(value=Unknown(f"`{spelled}` {FROM_FLAGS}", key=names[0]))
+        return node
 
 
 def _made_number(call: Call) -> Scalar | None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping as Table
 
 from stablint.base.light import NamedTuple
 from stablint.frameworks.fragment import Fragment, plain_value
+from stablint.repository.worth import UNKNOWN
 from stablint.run.fact import OWN, Explicit, Place, Statement
 from stablint.syntax.tree import Document, Entry, Mapping, Unknown
 
@@ -35,6 +37,13 @@ def given_by(fragments: list[Fragment]) -> dict[str, Given]:
                 elif fragment.layer == "file" and plain_value(found[name].entry.value) != plain_value(entry.value):
                     twice.add(name)
     return {name: one for name, one in found.items() if name not in twice}
+
+
+def said_by(name: str, *several: Table[str, Given]) -> object:
+    """What the first of them says that has the name."""
+    found = next((one[name] for one in several if name in one), None)
+    value = plain_value(found.entry.value) if found is not None else UNKNOWN
+    return UNKNOWN if isinstance(value, Unknown) else value
 
 
 def stated(fact: str, value: object, document: Document, entry: Entry | None, at: int = 0) -> Statement:

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from collections.abc import Mapping as Table
 
 from stablint.frameworks.fragment import plain_value
 from stablint.repository.given import Given
+from stablint.repository.worth import Program, at
 from stablint.syntax.python.guard import too_deep
 from stablint.syntax.python.parse import parse
 from stablint.syntax.python.places import Places
@@ -39,42 +40,34 @@ _OF_A_TEST = re.compile(r"eval|valid|test|infer|generat|predict|sampl", re.IGNOR
 
 
 def length(
-    text: str, document: Document, given: Table[str, Given], options: Table[str, Given], elsewhere: Table[str, int]
+    program: Program, document: Document, text: str, given: Table[str, Given], options: Table[str, Given]
 ) -> tuple[Document, Entry | None, int, int] | None:
-    """The only length to which the program's tokenizer cuts, or the program its rows: where it is said, and what it is. `elsewhere`: constants of
-    the modules that it imports."""
-    tree = parse(text) if text and too_deep(text) < 0 else None
-    if not isinstance(tree, ast.Module):
+    """The only length to which the program's tokenizer cuts, or the program its rows: where it is said, and what it is."""
+    tree = program.trees[0] if program.trees else None
+    if tree is None:
         return None
-    constants = _constants(tree)
     values: dict[int, tuple[Document, Entry | None, int]] = {}
     for value in list(_cut_at(tree)) or list(_sliced_at(tree)) or _handed_at(tree):
-        number: object = value.value if isinstance(value, ast.Constant) else None
-        place: tuple[Document, Entry | None] = (document, None)
-        name: str = (
+        if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Sub) and isinstance(value.right, ast.Constant):
+            value = value.left  # room for the ends
+        name = (
             value.id if isinstance(value, ast.Name) else value.attr if isinstance(value, ast.Attribute) else _key(value)
         )
-        if number is None and isinstance(value, ast.Name):
-            number = constants.get(name)
-        if number is None and name.isupper():
-            number = elsewhere.get(name)
-        if number is None and name in given:
-            place = given[name]
-        elif number is None and name in options:
-            place = options[name]
-        if number is None and place[1] is not None:
-            number = plain_value(place[1].value)
-            declared = _declared_as(name, text) if not isinstance(number, int) else None
-            number = declared if declared is not None else number
+        place = given.get(name) or options.get(name)
+        number = program.only(value, at(tree, value.lineno))
+        if not isinstance(number, int) and place is not None:
+            number = plain_value(place.entry.value)
+            number = number if isinstance(number, int) else _declared_as(name, text)
         if not isinstance(number, int) or isinstance(number, bool) or number <= 1:
             return None
-        values.setdefault(number, (*place, 0 if place[1] or document.view else Places(text).start(value)))
+        where: tuple[Document, Entry | None] = place if place is not None else (document, None)
+        values.setdefault(number, (*where, 0 if place or document.view else Places(text).start(value)))
     if not values:
         return _named(text, given, options)
     if len(values) != 1:
         return None
-    ((number, (where, entry, at)),) = values.items()
-    return where, entry, number, at
+    ((number, (at_last, entry, start)),) = values.items()
+    return at_last, entry, number, start
 
 
 def _declared_as(name: str, text: str) -> int | None:
@@ -177,18 +170,6 @@ def _are_rows(node: ast.expr) -> bool:
     return _ROWS.search((dotted(node) or [""])[-1]) is not None
 
 
-def constants_of(texts: Iterable[str]) -> dict[str, int]:
-    """Constants of modules that are a number, by name, where they agree."""
-    found: dict[str, set[int]] = {}
-    for text in texts:
-        for name, value in _CONSTANT.findall(text):
-            found.setdefault(name, set()).add(int(value))
-    return {name: values.pop() for name, values in found.items() if len(values) == 1}
-
-
-_CONSTANT = re.compile(r"^([A-Z][A-Z0-9_]{2,40})[ \t]*(?::[ \t]*int[ \t]*)?=[ \t]*(\d{1,9})\b(?![.*/+-])", re.MULTILINE)
-
-
 def _key(value: ast.expr) -> str:
     """`config["max_length"]`, `config["data"]["max_length"]`, `config.get("max_length", 512)`"""
     if isinstance(value, ast.Subscript) and isinstance(value.slice, ast.Constant):
@@ -201,18 +182,3 @@ def _key(value: ast.expr) -> str:
     ):
         return str(value.args[0].value) if isinstance(value.args[0], ast.Constant) else ""
     return ""
-
-
-def _constants(tree: ast.Module) -> dict[str, object]:
-    """Names that are given one number and nothing else."""
-    found: dict[str, list[object]] = {}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Assign):
-            for target in node.targets:
-                if isinstance(target, ast.Name):
-                    found.setdefault(target.id, []).append(
-                        node.value.value if isinstance(node.value, ast.Constant) else None
-                    )
-        elif isinstance(node, ast.arg):
-            found.setdefault(node.arg, []).append(None)
-    return {name: values[0] for name, values in found.items() if len(values) == 1 and values[0] is not None}

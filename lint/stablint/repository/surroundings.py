@@ -54,7 +54,7 @@ class Surroundings:
         self._sources = Sources(files)
         self._ways = Ways(files, self._sources)
         self._objects = Objects(files, asked, self._sources.starter)
-        self._classes = Classes(files, self._objects)
+        self._classes = Classes(files, self._objects, self._sources)
 
     def completed(self, document: Document) -> Document:
         return self._classes.completed(document)

@@ -12,11 +12,12 @@ from collections.abc import Mapping as Table
 from stablint.assemble.files import Files, Told
 from stablint.frameworks.fragment import Fragment
 from stablint.repository import method, named
-from stablint.repository.given import given_by, stated
+from stablint.repository.given import given_by, said_by, stated
 from stablint.repository.goal import goal, judges
-from stablint.repository.lengths import constants_of, length, of_trainer
+from stablint.repository.lengths import length, of_trainer
 from stablint.repository.loaded import model
 from stablint.repository.sources import Sources
+from stablint.repository.worth import Program
 from stablint.run.fact import Statement
 
 _COMMENT = re.compile(r'^[ \t]*#[^\n]*$|^[ \t]*[rRuU]?"""[^"]*(?:"{1,2}(?!")[^"]*)*"""', re.MULTILINE)
@@ -43,8 +44,8 @@ class Ways:
         document = next(iter(self._files.documents(program)), None)
         plain = whole and _CASTS.search("".join(texts)) is None
         partly = whole and is_frozen and way is None and not method.adapts(texts)
-        elsewhere = constants_of(one.text for one in sources[1:])
-        found = length(sources[0].text, document, given, options, elsewhere) if document is not None else None
+        made_of = Program([one.text for one in sources], lambda name: said_by(name, given, options), settings)
+        found = length(made_of, document, sources[0].text, given, options) if document is not None else None
         return Told(
             method.said(way, document) if way is not None and (way.option is not None or way.word != "full") else None,
             (way is not None and way.option is None and way.word == "full") or partly,
@@ -58,7 +59,7 @@ class Ways:
                 *named.base(given),
                 *(
                     (stated("model.name_or_path", name, document, None),)
-                    if document is not None and (name := model([one.text for one in sources], given, options, settings))
+                    if document is not None and (name := model(made_of))
                     else ()
                 ),
                 *named.by_own_names(options, texts),

@@ -106,6 +106,11 @@ def _of_trainer(document: Document, module: Module, trainer: Call) -> Iterator[S
     if trains and not any(call.arguments.entries or call.arguments.open or call.positional for call in trains):
         first = trains[0]
         yield _done(document, "trains_from_start", True, first)
+    asked_for = "do_train" in text
+    for call in trains:
+        if not (asked_for or call.conditional or call.switch is not None):
+            yield _done(document, "trains_unasked", True, call)
+            break
     for call in trains:
         whence = call.arguments.get("resume_from_checkpoint") or next(iter(call.positional), None)
         if isinstance(whence, Scalar) and (whence.value is True or _is_text(document, whence)):

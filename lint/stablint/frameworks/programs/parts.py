@@ -540,6 +540,9 @@ def _batches(block: Block, call: Call) -> Fragment:
     return Fragment("python", block, "call", tuple(statements), {}, {}, presumed=True)
 
 
+_COUNTS_FROM_ONE = re.compile(r"\+[ ]?1\Z")
+
+
 def _passes(block: Block, call: Call) -> Fragment:
     """`range(3)`, `range(1, 4)`: how often a loop goes over its rows; behind a first epoch that nobody knows, to which. Presumed: it may be
     left earlier."""
@@ -550,6 +553,8 @@ def _passes(block: Block, call: Call) -> Fragment:
     whole = [one.value for one in bounds if isinstance(one, Scalar) and isinstance(one.value, int)]
     if len(whole) == 2:
         stop = Scalar(whole[1] - whole[0], stop.start, stop.end, "computed", False)
+    elif len(bounds) == 2 and whole and _COUNTS_FROM_ONE.search(block.document.text.text[: stop.end]):
+        stop = Scalar(whole[0] - 1, stop.start, stop.end, "computed", False)
     entry = Entry("epochs", stop.start, stop.end, stop)
     row = Row("epochs", "training.num_train_epochs")
     statements = (statement(block, entry, ("epochs",), row, "call"),)

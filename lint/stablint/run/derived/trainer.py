@@ -192,6 +192,8 @@ def trains(w: World) -> Answer:
         return Answer(False, ("training.num_train_epochs", "training.max_steps"))
     if other is None:
         return Answer(True, ("training.do_train",))
+    if w.stated("launch.done.trains_unasked") is True:
+        return Answer(True, ("launch.done.trains_unasked",))
     if w.framework.trains_on_request:
         return Answer(False, ("training.do_train", other))
     return Answer(Unknown("whether it trains without `do_train` is the program's to say"), ("training.do_train", other))

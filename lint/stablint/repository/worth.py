@@ -1,0 +1,484 @@
+"""What an expression of a program comes to: by who hands a parameter, by the attributes of the program's own objects, and by what is worked out of these.
+
+Of a command nothing is known but what `named` says of it. Asked only where a file is shown.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable, Iterator
+from collections.abc import Mapping as Table
+
+from stablint.base.light import NamedTuple
+from stablint.repository.objects import missing, taken
+from stablint.syntax.python.guard import too_deep
+from stablint.syntax.python.parse import parse
+from stablint.syntax.python.scope import dotted
+
+_FAR = 6  # callers of callers, and what is assigned in turn
+_MOST = 400_000  # characters of a program and its modules
+_MANY = 12  # calls of one function
+
+
+class _Unknown:
+    """What nothing says."""
+
+
+UNKNOWN = _Unknown()
+
+
+class Where(NamedTuple):
+    tree: ast.Module
+    function: ast.FunctionDef | None
+    owner: ast.ClassDef | None
+    outer: Where | None = None  # of a function within a function
+
+
+class Made(NamedTuple):
+    """An object of a class of the program's own, by the call that makes it."""
+
+    of: ast.ClassDef
+    call: ast.Call
+    where: Where
+
+
+class Called(NamedTuple):
+    node: ast.Call
+    where: Where
+    target: str  # what it is assigned to
+
+
+_WORKED_OUT: dict[type[ast.operator], Callable[[float, float], float]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.FloorDiv: operator.floordiv,
+    ast.Div: operator.truediv,
+}
+_COMPARED: dict[type[ast.cmpop], Callable[[object, object], bool]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Is: operator.is_,
+    ast.IsNot: operator.is_not,
+}
+_ORDERED: dict[type[ast.cmpop], Callable[[float, float], bool]] = {
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+}
+_NUMBERS = {"int": int, "float": float, "str": str}
+
+
+class Program:
+    """A program and the modules that it is made of; `named` says what a command, a file or an option's default says under a name."""
+
+    def __init__(self, texts: list[str], named: Callable[[str], object], settings: Table[str, object]) -> None:
+        texts = texts if sum(map(len, texts)) <= _MOST else texts[:1]
+        self.trees = [tree for one in texts if too_deep(one) < 0 and isinstance(tree := parse(one), ast.Module)]
+        self._named = named
+        self.asked: set[str] = set()  # under which names it was looked for what is said
+        self._settings = dict(settings)
+        self.calls: list[Called] = []
+        self.tests: list[tuple[ast.If | ast.IfExp, Where]] = []
+        self._classes: dict[str, ast.ClassDef] = {}
+        self._assigned: dict[tuple[str, str], list[tuple[ast.expr | None, Where]]] = {}  # `self.x = …`, by the class
+        self._bound: dict[int, dict[str, list[ast.expr | None]]] = {}  # names, by the function or the module
+        self._touched: set[str] = set()  # attributes that are set from elsewhere
+        for tree in self.trees:
+            self._look(tree)
+
+    def _look(self, tree: ast.Module) -> None:
+        pending: list[tuple[ast.AST, Where, str]] = [(tree, Where(tree, None, None), "")]
+        while pending:
+            node, where, target = pending.pop()
+            if isinstance(node, ast.ClassDef):
+                self._classes.setdefault(node.name, node)
+                where = where._replace(owner=node, function=None)
+            elif isinstance(node, ast.FunctionDef):
+                where = _within(where, node)
+            elif isinstance(node, ast.Call):
+                self.calls.append(Called(node, where, target))
+            elif isinstance(node, (ast.If, ast.IfExp)) and tree is self.trees[0]:
+                self.tests.append((node, where))
+            for name, value in _bindings(node):
+                if isinstance(name, ast.Name):
+                    bound = self._bound.setdefault(id(where.function or tree), {})
+                    bound.setdefault(name.id, []).append(value)
+                elif where.owner is not None and isinstance(name.value, ast.Name) and name.value.id == "self":
+                    self._assigned.setdefault((where.owner.name, name.attr), []).append((value, where))
+                else:
+                    self._touched.add(name.attr)
+            if isinstance(node, ast.Assign):
+                target = ast.unparse(node.targets[0]) if len(node.targets) == 1 else ""
+            pending += [(one, where, target) for one in ast.iter_child_nodes(node)]
+
+    def _say(self, name: str) -> object:
+        self.asked.add(name)
+        return self._named(name)
+
+    def decided(self) -> Iterator[tuple[ast.If | ast.IfExp, bool]]:
+        """The branches of the program whose test comes to the same whoever starts it."""
+        for node, where in self.tests:
+            self.asked = set()
+            value = UNKNOWN if isinstance(node.test, ast.Constant) else self.only(node.test, where)
+            if isinstance(value, (bool, int, float, str, type(None))) and not self.asked:
+                yield node, bool(value)
+
+    def only(self, node: ast.expr, where: Where) -> object:
+        """The one value that it has, whoever calls; else unknown."""
+        found = self.several(node, where, _FAR)
+        return found[0] if len(found) == 1 else UNKNOWN
+
+    def several(self, node: ast.expr, where: Where, far: int) -> list[object]:
+        found: list[object] = []
+        for one in self._values(node, where, far):
+            if not any(type(one) is type(other) and one == other for other in found):
+                found.append(one)
+        return found or [UNKNOWN]
+
+    def _values(self, node: ast.expr, where: Where, far: int) -> Iterator[object]:
+        if isinstance(node, ast.Constant):
+            yield node.value
+        elif self._settings and not missing(said := taken(ast.unparse(node), self._settings)):
+            yield said
+        elif far <= 0:
+            yield UNKNOWN
+        elif isinstance(node, ast.Name):
+            yield from self._of_name(node.id, where, far - 1)
+        elif isinstance(node, ast.Attribute):
+            yield from self._of_attribute(node, where, far - 1)
+        elif isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+            yield from self._of_key(node.value, node.slice.value, where, far - 1)
+        elif isinstance(node, ast.IfExp):
+            test = self.only(node.test, where)
+            if isinstance(test, _Unknown) or test:
+                yield from self.several(node.body, where, far - 1)
+            if isinstance(test, _Unknown) or not test:
+                yield from self.several(node.orelse, where, far - 1)
+        elif isinstance(node, ast.BoolOp):
+            yield self._joined(node, where)
+        else:
+            yield self._worked_out(node, where, far - 1)
+
+    def _joined(self, node: ast.BoolOp, where: Where) -> object:
+        """`a and b`, `a or b`: the first that decides, whatever the others are."""
+        value: object = UNKNOWN
+        unclear = False
+        for one in node.values:
+            value = self.only(one, where)
+            known = not isinstance(value, _Unknown)
+            if known and bool(value) == isinstance(node.op, ast.Or) and not unclear:
+                return value
+            if known and not value and isinstance(node.op, ast.And):
+                return False
+            unclear = unclear or not known
+        return UNKNOWN if unclear else value
+
+    def _worked_out(self, node: ast.expr, where: Where, far: int) -> object:
+        if isinstance(node, ast.BinOp):
+            left, right = self.several(node.left, where, far), self.several(node.right, where, far)
+            made = _WORKED_OUT.get(type(node.op))
+            if made is None or not _is_number(left) or not _is_number(right):
+                return UNKNOWN
+            return made(left[0], right[0]) if right[0] or not isinstance(node.op, (ast.FloorDiv, ast.Div)) else UNKNOWN  # type: ignore[arg-type]
+        if isinstance(node, ast.UnaryOp):
+            inner = self.several(node.operand, where, far)
+            if isinstance(node.op, ast.Not) and not isinstance(inner[0], _Unknown) and len(inner) == 1:
+                return not inner[0]
+            return -inner[0] if isinstance(node.op, ast.USub) and _is_number(inner) else UNKNOWN  # type: ignore[operator]
+        if isinstance(node, ast.Compare) and len(node.ops) == 1:
+            one, other = self.several(node.left, where, far), self.several(node.comparators[0], where, far)
+            if (ordered := _ORDERED.get(type(node.ops[0]))) is not None:
+                return ordered(one[0], other[0]) if _is_number(one) and _is_number(other) else UNKNOWN  # type: ignore[arg-type]
+            asks = _COMPARED.get(type(node.ops[0]))
+            known = len(one) == len(other) == 1 and not any(isinstance(each, _Unknown) for each in (one[0], other[0]))
+            return asks(one[0], other[0]) if asks is not None and known else UNKNOWN
+        if isinstance(node, ast.Call) and node.args:
+            words = dotted(node.func) or [""]
+            if words[-1] in _NUMBERS and len(node.args) == 1:
+                inner = self.several(node.args[0], where, far)
+                return _made(inner[0], _NUMBERS[words[-1]]) if len(inner) == 1 else UNKNOWN
+            if words[-1] == "getenv" or words[-2:] == ["environ", "get"]:
+                return self.only(node.args[1], where) if len(node.args) == 2 else UNKNOWN
+            if words[-1] == "get" and isinstance(node.func, ast.Attribute) and isinstance(node.args[0], ast.Constant):
+                found = list(self._of_key(node.func.value, node.args[0].value, where, far))
+                if isinstance(found[0], _Unknown) and len(node.args) == 2:
+                    found = self.several(node.args[1], where, far)
+                return found[0] if len(found) == 1 else UNKNOWN
+        return UNKNOWN
+
+    def _of_name(self, name: str, where: Where, far: int) -> Iterator[object]:
+        found = self._meant(name, where)
+        for node, place in found:
+            yield from self.several(node, place, far) if node is not None else [UNKNOWN]
+        if not found:
+            yield UNKNOWN
+
+    def _meant(self, name: str, where: Where) -> list[tuple[ast.expr | None, Where]]:
+        """What the name is given in the innermost function that knows it, in the module, else in another that it may come from: by each caller
+        of a function whose parameter it is; None where nothing says it."""
+        scope: Where | None = where
+        while scope is not None and scope.function is not None:
+            found = self._bound.get(id(scope.function), {}).get(name, [])
+            if name in _parameters(scope.function):
+                return [(None, scope)] if found else list(self._handed(name, scope))
+            if found:
+                return _alike(found, scope)
+            scope = scope.outer
+        if found := self._bound.get(id(where.tree), {}).get(name, []):
+            return _alike(found, Where(where.tree, None, None))
+        constant = self._elsewhere(name, where)
+        return [constant] if constant is not None else []
+
+    def _elsewhere(self, name: str, where: Where) -> tuple[ast.expr, Where] | None:
+        """A constant of another module: `LENGTH`, `config.LENGTH`."""
+        found = [
+            (value, Where(tree, None, None))
+            for tree in self.trees
+            if tree is not where.tree and name.isupper()
+            for value in self._bound.get(id(tree), {}).get(name, [])
+            if value is not None
+        ]
+        return found[0] if len(found) == 1 else None
+
+    def _once(self, name: str, where: Where) -> tuple[ast.expr, Where] | None:
+        found = self._meant(name, where)
+        return (found[0][0], found[0][1]) if len(found) == 1 and found[0][0] is not None else None
+
+    def _handed(self, name: str, where: Where) -> Iterator[tuple[ast.expr | None, Where]]:
+        """What each caller gives the parameter, else its default; nobody's None where it must be given."""
+        function = where.function
+        assert function is not None
+        calls = list(self._callers(where))
+        default = _default(function, name)
+        if not calls or len(calls) > _MANY:
+            said = self._say(name) if not calls else UNKNOWN  # whoever starts the program, by fire
+            known = isinstance(said, (bool, int, float, str))
+            yield ast.Constant(said) if known else default if not calls else None, Where(where.tree, None, None)  # type: ignore[arg-type]
+        for call, place in calls[:_MANY]:
+            given = _argument(call, function, name, where.owner is not None and where.outer is None)
+            if given is None and (any(one.arg is None for one in call.keywords) or _is_spread(call)):
+                self._say(name)  # what is handed on may say it
+            yield (given, place) if given is not None else (default, Where(where.tree, None, None))
+
+    def _callers(self, where: Where) -> Iterator[tuple[ast.Call, Where]]:
+        function, owner = where.function, where.owner
+        assert function is not None
+        for one in self.calls:
+            words = dotted(one.node.func) or [""]
+            if owner is None or where.outer is not None:
+                if words[-1] == function.name and len(words) < 3 and one.where.function is not function:
+                    yield one.node, one.where
+            elif function.name == "__init__":
+                if words[-1] == owner.name:
+                    yield one.node, one.where
+            elif isinstance(one.node.func, ast.Attribute) and one.node.func.attr == function.name:
+                receiver = one.node.func.value
+                itself = isinstance(receiver, ast.Name) and receiver.id == "self" and one.where.owner is owner
+                made = None if itself else self._object(receiver, one.where, 2)
+                if itself or (made is not None and made.of is owner):
+                    yield one.node, one.where
+
+    def _of_attribute(self, node: ast.Attribute, where: Where, far: int) -> Iterator[object]:
+        if isinstance(node.value, ast.Name) and node.value.id == "self" and where.owner is not None:
+            yield from self._of_self(node.attr, where.owner, far)
+            return
+        made = self._object(node.value, where, far)
+        if made is not None:
+            yield from self._of_made(made, node.attr, far)
+            return
+        constant = self._elsewhere(node.attr, where)
+        yield from self.several(*constant, far) if constant is not None else [self._say(node.attr)]
+
+    def _of_self(self, name: str, owner: ast.ClassDef, far: int) -> Iterator[object]:
+        for one in self._above(owner):
+            found = self._assigned.get((one.name, name))
+            if found or name in self._touched:
+                for value, place in found or ():
+                    yield from self.several(value, place, far) if value is not None else [UNKNOWN]
+                yield from [UNKNOWN] if name in self._touched else []
+                return
+            if (default := _field(one, name)) is not None:
+                yield from self.several(default, Where(self._tree(one), None, None), far)
+                return
+        yield UNKNOWN
+
+    def _of_made(self, made: Made, name: str, far: int) -> Iterator[object]:
+        for one in self._above(made.of):
+            starts = next((f for f in one.body if isinstance(f, ast.FunctionDef) and f.name == "__init__"), None)
+            assigned = self._assigned.get((one.name, name), [])
+            if starts is not None and len(assigned) == 1 and isinstance(assigned[0][0], ast.Name):
+                given = _argument(made.call, starts, assigned[0][0].id, True)
+                if given is not None:
+                    yield from self.several(given, made.where, far)
+                    return
+            if assigned:
+                yield from self._of_self(name, one, far)
+                return
+            given = next((k.value for k in made.call.keywords if k.arg == name), None) if starts is None else None
+            if given is not None:
+                yield from self.several(given, made.where, far)
+                return
+            if (default := _field(one, name)) is not None:
+                spread = any(k.arg is None for k in made.call.keywords)
+                found = self._say(name) if spread else UNKNOWN
+                yield from (
+                    self.several(default, Where(self._tree(one), None, None), far)
+                    if isinstance(found, _Unknown)
+                    else [found]
+                )
+                return
+        yield self._say(name)
+
+    def _object(self, node: ast.expr, where: Where, far: int) -> Made | None:
+        """The object of a class of the program's own that an expression is."""
+        if far < 0:
+            return None
+        if isinstance(node, ast.Call):
+            words = dotted(node.func) or [""]
+            of = self._classes.get(words[-1]) if len(words) < 3 else None
+            return Made(of, node, where) if of is not None else None
+        if isinstance(node, ast.Name):
+            if where.function is not None and node.id in _parameters(where.function):
+                found = [
+                    self._object(one, place, far - 1) if one else None for one, place in self._handed(node.id, where)
+                ]
+                return found[0] if len(found) == 1 else None
+            made = self._once(node.id, where)
+            return self._object(made[0], made[1], far - 1) if made is not None else None
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
+            for one in self._above(where.owner) if where.owner is not None else ():
+                assigned = self._assigned.get((one.name, node.attr), [])
+                if len(assigned) == 1 and assigned[0][0] is not None:
+                    return self._object(assigned[0][0], assigned[0][1], far - 1)
+        return None
+
+    def _of_key(self, node: ast.expr, key: object, where: Where, far: int) -> Iterator[object]:
+        """`settings["lr"]`, where the dictionary stands in the program; else what is said under the key."""
+        within = node
+        place = where
+        for _ in range(_FAR):
+            if not isinstance(within, ast.Name):
+                break
+            made = self._once(within.id, place)
+            if made is None:
+                break
+            within, place = made
+        if isinstance(within, ast.Dict):
+            for name, value in zip(within.keys, within.values, strict=True):
+                if isinstance(name, ast.Constant) and name.value == key:
+                    yield from self.several(value, place, far)
+                    return
+            yield UNKNOWN
+            return
+        yield self._say(key) if isinstance(key, str) else UNKNOWN
+
+    def _above(self, owner: ast.ClassDef) -> Iterator[ast.ClassDef]:
+        """A class and those of the program's own that it extends."""
+        seen: list[ast.ClassDef] = []
+        pending = [owner]
+        while pending:
+            one = pending.pop(0)
+            if one in seen:
+                continue
+            seen.append(one)
+            yield one
+            pending += [
+                above for base in one.bases if (above := self._classes.get((dotted(base) or [""])[-1])) is not None
+            ]
+
+    def _tree(self, owner: ast.ClassDef) -> ast.Module:
+        return next((one for one in self.trees if owner in one.body), self.trees[0])
+
+
+def at(tree: ast.Module, line: int) -> Where:
+    """Where a line stands."""
+    where = Where(tree, None, None)
+    pending: list[ast.AST] = [tree]
+    while pending:
+        for node in ast.iter_child_nodes(pending.pop()):
+            if isinstance(node, ast.stmt) and node.lineno <= line <= (node.end_lineno or 0):
+                if isinstance(node, ast.FunctionDef):
+                    where = _within(where, node)
+                elif isinstance(node, ast.ClassDef):
+                    where = Where(tree, None, node)
+                pending.append(node)
+    return where
+
+
+def _within(where: Where, function: ast.FunctionDef) -> Where:
+    return where._replace(function=function, outer=where if where.function is not None else None)
+
+
+def _alike(found: list[ast.expr | None], where: Where) -> list[tuple[ast.expr | None, Where]]:
+    return [(found[0] if len({one and ast.dump(one) for one in found}) == 1 else None, where)]
+
+
+def _is_number(found: list[object]) -> bool:
+    return len(found) == 1 and isinstance(found[0], (int, float)) and not isinstance(found[0], bool)
+
+
+def _made(value: object, of: type) -> object:
+    try:
+        return UNKNOWN if isinstance(value, _Unknown) or value is None else of(value)
+    except (TypeError, ValueError):
+        return UNKNOWN
+
+
+def _parameters(function: ast.FunctionDef) -> list[str]:
+    return [one.arg for one in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)]
+
+
+def _argument(call: ast.Call, function: ast.FunctionDef, name: str, of_class: bool) -> ast.expr | None:
+    given = next((one.value for one in call.keywords if one.arg == name), None)
+    order = [one.arg for one in (*function.args.posonlyargs, *function.args.args)][1 if of_class else 0 :]
+    place = order.index(name) if name in order else len(call.args)
+    return given if given is not None or _is_spread(call) or place >= len(call.args) else call.args[place]
+
+
+def _is_spread(call: ast.Call) -> bool:
+    return any(isinstance(one, ast.Starred) for one in call.args)
+
+
+def _default(function: ast.FunctionDef, name: str) -> ast.expr | None:
+    every = (*function.args.posonlyargs, *function.args.args)
+    given = dict(zip([one.arg for one in every][::-1], function.args.defaults[::-1], strict=False))
+    given |= {
+        one.arg: value for one, value in zip(function.args.kwonlyargs, function.args.kw_defaults, strict=True) if value
+    }
+    return given.get(name)
+
+
+def _bindings(node: ast.AST) -> Iterator[tuple[ast.Name | ast.Attribute, ast.expr | None]]:
+    """The names and attributes that are set, each with what they are set to; None where that is worked out in another way."""
+    targets: list[tuple[ast.AST, ast.expr | None]] = []
+    if isinstance(node, ast.Assign):
+        targets = [(one, node.value) for one in node.targets]
+    elif isinstance(node, (ast.AnnAssign, ast.NamedExpr)):
+        targets = [(node.target, node.value)] if node.value is not None else []
+    elif isinstance(node, (ast.AugAssign, ast.For, ast.AsyncFor, ast.comprehension)):
+        targets = [(node.target, None)]
+    elif isinstance(node, ast.withitem) and node.optional_vars is not None:
+        targets = [(node.optional_vars, None)]
+    for target, value in targets:
+        if isinstance(target, (ast.Name, ast.Attribute)):
+            yield target, value
+        else:
+            yield from ((one, None) for one in ast.walk(target) if isinstance(one, (ast.Name, ast.Attribute)))
+
+
+def _given(node: ast.AST, name: str) -> ast.expr | None:
+    """What a statement of a class gives a name."""
+    return next((value for one, value in _bindings(node) if isinstance(one, ast.Name) and one.id == name), None)
+
+
+def _field(owner: ast.ClassDef, name: str) -> ast.expr | None:
+    """What the class itself gives the attribute: `lr: float = field(default=1e-5)`."""
+    value = next((found for one in owner.body if (found := _given(one, name)) is not None), None)
+    if isinstance(value, ast.Call) and (dotted(value.func) or [""])[-1] in ("field", "Field"):
+        return next(
+            (one.value for one in value.keywords if one.arg == "default"), value.args[0] if value.args else None
+        )
+    return value
