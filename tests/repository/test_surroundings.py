@@ -1097,3 +1097,71 @@ def test_a_program_that_trains_whether_or_not_it_is_asked_to(train: str, trains:
     }
     (run,) = shown(tmp_path, "run.sh", files)
     assert (in_words(effective(run)).get("learning rate") == "0.0001") == trains
+
+
+def test_a_trainer_of_another_module_whose_folder_begins_with_a_capital(tmp_path: Path) -> None:
+    module = "from trl import GRPOTrainer\n\nclass Own(GRPOTrainer):\n    def __init__(self, *args, **kwargs):\n        super().__init__(*args, **kwargs)\n\n    def score(self, model):\n        with model.disable_adapter():\n            return model\n"
+    text = 'from trl import GRPOConfig\nfrom Made.own import Own\n\nOwn(model="a/b", args=GRPOConfig(output_dir="o", num_train_epochs=2), reward_funcs=f, train_dataset=rows).train()\n'
+    (run,) = shown(tmp_path, "train.py", {"train.py": text, "Made/own.py": module})
+    told = in_words(effective(run))
+    assert (told["framework"], told["method"]) == ("trl.GRPOTrainer (presumed)", "full (presumed)")
+    assert run.explicit["model.name_or_path"].value == "a/b"
+
+
+FILLS = """import argparse, dataclasses, torch, yaml
+
+@dataclasses.dataclass
+class Settings:
+    learning_rate: float = 1e-3
+    num_epochs: int = 1
+    lora_r: int = 4
+    lora_alpha: int = 8
+    per_device_batch_size: int = 2
+    gradient_accumulation_steps: int = 1
+
+    @classmethod
+    def read(cls, path):
+        with open(path) as file:
+            return cls(**yaml.safe_load(file))
+
+def train(cfg, model, rows):
+    optimizer = torch.optim.AdamW(model.parameters(), lr=cfg.learning_rate)
+    for epoch in range(cfg.num_epochs):
+        for row in rows:
+            model(**row).loss.backward()
+            optimizer.step()
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--config", required=True)
+train(Settings.read(parser.parse_args().config), made(), read())
+"""
+DECLARED = "learning_rate: 0.0001\nnum_epochs: 3\nlora_r: 8\nlora_alpha: 16\nper_device_batch_size: 1\ngradient_accumulation_steps: 8\n"
+
+
+def test_a_file_is_read_by_the_program_that_declares_what_stands_in_it(tmp_path: Path) -> None:
+    (run,) = shown(tmp_path, "configs/a.yaml", {"configs/a.yaml": DECLARED, "src/train.py": FILLS})
+    told = in_words(effective(run))
+    assert "a loop of its own (torch)" in told["framework"]
+    assert "1 a device, 8 accumulated" in told["effective batch"]
+
+
+def test_a_file_that_nobody_is_seen_to_read_has_no_other_batch_than_its_own(tmp_path: Path) -> None:
+    words = '{"model_name": "a/b", "num_epochs": 3, "learning_rate": 0.0002, "batch_size": 2, "gradient_accumulation_steps": 8, "warmup_ratio": 0.05, "lora_r": 8}\n'
+    (run,) = shown(tmp_path, "out/settings.json", {"out/settings.json": words})
+    assert "2 a device, 8 accumulated" in in_words(effective(run))["effective batch"]
+
+
+def test_rows_that_another_module_makes(tmp_path: Path) -> None:
+    rows = "class Rows:\n    def __init__(self, tokenizer, length=128):\n        self.tokenizer, self.length = tokenizer, length\n        self.size = length\n\n    def __getitem__(self, at):\n        return self.tokenizer(self.texts[at], truncation=True, max_length=self.size)\n"
+    text = OWN_LOOP.replace('parser.add_argument("--window", type=int, default=256)\n', "").replace(
+        "Rows()", "Rows(tok, length=384)"
+    )
+    (run,) = shown(tmp_path, "train.py", {"train.py": text, "rows.py": rows})
+    assert run.explicit["training.max_length"].value == 384
+
+
+def test_an_adapter_that_is_trained_further_in_another_module(tmp_path: Path) -> None:
+    text = "from peft import PeftModel\nfrom transformers import AutoModelForCausalLM, Trainer, TrainingArguments\n\ndef load(path):\n    base = AutoModelForCausalLM.from_pretrained('a/b')\n    return PeftModel.from_pretrained(base, str(path), is_trainable=True)\n"
+    program = "from made import load\nfrom transformers import Trainer, TrainingArguments\n\nTrainer(model=load('x'), args=TrainingArguments(output_dir='o'), train_dataset=rows).train()\n"
+    (run,) = shown(tmp_path, "train.py", {"train.py": program, "made.py": text})
+    assert in_words(effective(run))["method"].startswith("lora")

@@ -200,6 +200,8 @@ def join(parts: list[Part], files: Files, trusting: bool = False) -> tuple[list[
         programs = [program_at_hand.joined(one, other, True) if other else one for one in programs]
     if of_anybody and programs and not any(program.names_a_framework for program in programs):
         followed.handed.update(dict.fromkeys(named, programs[0]))
+    if files.around is not None and not programs and parts[0].fragment.block.kind == "document":
+        parts = [part._replace(fragment=own_words.with_own_words(part.fragment, True)) for part in parts]
     for program in programs[:1]:
         parts = [_as_read(part, program) for part in parts]
         if files.around is not None and not program.makes_arguments:

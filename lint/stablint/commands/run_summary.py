@@ -58,7 +58,8 @@ def _framework(world: World) -> str:
             if own
             else f"{loop.value}{gettext(' (presumed)') if loop.presumed else ''}"
         )
-    if loop.presumed and loop.value == TRAINER and _objective(world).partition(" ")[0] in _NOT_THE_TRAINERS:
+    another = loop.presumed and loop.value == TRAINER and world.stated("launch.own_trainer") is not True
+    if another and _objective(world).partition(" ")[0] in _NOT_THE_TRAINERS:
         of_its_own = isinstance(framework, str) and framework != "transformers"
         steps = "" if of_its_own else gettext("not known: {reason}").format(reason=told("no trainer is named"))
         framework = framework if of_its_own else ""

@@ -279,10 +279,22 @@ def _proving(keys: Iterable[str]) -> Iterable[str]:
 
 # Adapter arguments that TRL's ModelConfig spells otherwise: who has them parses arguments of its own.
 _NOT_OF_TRL = frozenset(
-    {"lora_rank", "lora_target", "use_lora", "use_qlora", "lora_enabled", "target_modules", "rank", "alpha"}
+    {
+        "lora_rank",
+        "lora_target",
+        "use_lora",
+        "use_qlora",
+        "lora_enabled",
+        "target_modules",
+        "rank",
+        "alpha",
+    }
 )
 # Fields of some TRL class that any program of one's own may have as well: they prove no TRL.
-_ANYBODYS = frozenset({"batch_size", "steps", "model_name", "dataset", "task_name", "max_new_tokens", "exp_name"})
+_ANYBODYS = frozenset(
+    ["allow_tf32", "batch_size", "dataset", "exp_name", "max_new_tokens", "mixed_precision", "model_name", "num_epochs", "steps",
+     "task_name", "train_batch_size"]
+)  # fmt: skip
 # Flags of transformers' own examples too (summaries, translations; `--label_smoothing` begins `label_smoothing_factor`): even two of them
 # prove no class.
 _OF_EXAMPLES = frozenset({"max_target_length", "label_smoothing"})

@@ -214,9 +214,11 @@ def lower(block: Block) -> Fragment:
     return Fragment("own", block, "file", statements, scopes(), {}, links, entry=True, presumed=True, cut=cut)
 
 
-def with_own_words(fragment: Fragment) -> Fragment:
-    """A file that no library's parser reads, with what it says by names that a program may have of its own."""
-    if fragment.framework or fragment.dialect == "own" or fragment.block.kind != "document" or not fragment.entry:
+def with_own_words(fragment: Fragment, nobody_reads: bool = False) -> Fragment:
+    """A file that no library's parser reads, with what it says by names that a program may have of its own. `nobody_reads`: no program is seen to
+    read it, whatever it looks like."""
+    library = fragment.framework and not (nobody_reads and fragment.dialect == "hf-args")
+    if library or fragment.dialect == "own" or fragment.block.kind != "document" or not fragment.entry:
         return fragment
     known = {one.fact for one in fragment.statements}
     more = (one for one in stated(fragment.block, "file") if one.fact not in known)

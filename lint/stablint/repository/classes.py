@@ -36,7 +36,7 @@ from stablint.syntax.tree import Call, Document, Entry, Mapping, Module, Node, N
 # Names of what holds a program's settings.
 _SETTINGS = re.compile(r"arg|pars|opt|conf|cfg|setting|param|hp\b", re.IGNORECASE)
 _FAR = 4  # classes above a class, and modules that only import it from another
-_CLASS = re.compile(r"\A\.*(?:[a-z_]\w*\.)+[A-Z]\w*\Z|\A\.+[A-Z]\w*\Z")
+_CLASS = re.compile(r"\A\.*(?:[A-Za-z_]\w*\.)+[A-Z]\w*\Z|\A\.+[A-Z]\w*\Z")
 
 
 class Own(NamedTuple):
@@ -362,15 +362,16 @@ def _is_handed(node: Node) -> bool:
     return _HANDED.search(reason) is not None or (reason.startswith("`self.") and _OF_OBJECT.match(reason) is not None)
 
 
-_HANDED = re.compile(r"is a parameter\Z|is assigned \d+ times\Z")
+_HANDED = re.compile(r"is a parameter\Z|is assigned \d+ times\Z|\Adepends on `|\Acomputed when the program runs\Z")
 
 
 def _declared(module: Module) -> dict[str, Node]:
-    """The options of the program's own parser."""
+    """The options of the program's own parser, or of the classes that it fills."""
     return {
         entry.key: entry.value
+        for kind in ("dataclass.options", "argparse.options")
         for call in module.calls
-        if call.name == "argparse.options"
+        if call.name == kind
         for entry in call.arguments.entries
     }
 

@@ -23,7 +23,7 @@ _MASKED = re.compile(r"MaskedLM\b|\bmlm_probability\b|\bmlm[ \t]*=[ \t]*True")
 
 _CAUSAL = re.compile(r"CausalLM\b|LMHead|Seq2SeqLM|ConditionalGeneration|DPOTrainer|SFTTrainer|GPT", re.IGNORECASE)
 
-_CLASSIFIES = re.compile(r"For(?:Sequence|Token)Classification\b|\bnum_labels\b")
+_CLASSIFIES = re.compile(r"For\w{0,16}Classification\b|\bnum_labels\b")
 
 _ANSWERS = re.compile(r"-100\b|ignore_?index|response_only|completion_only|loss_mask", re.IGNORECASE)
 
@@ -41,6 +41,10 @@ _STAGES = {
     "finetune": "sft",
     "finetuning": "sft",
 }
+
+
+# What is trained for whatever is frozen below.
+OF_A_HEAD = frozenset(["classification", "masked language modelling"])
 
 
 def goal(

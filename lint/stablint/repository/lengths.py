@@ -43,27 +43,34 @@ def length(
     program: Program, document: Document, text: str, given: Table[str, Given], options: Table[str, Given]
 ) -> tuple[Document, Entry | None, int, int] | None:
     """The only length to which the program's tokenizer cuts, or the program its rows: where it is said, and what it is."""
-    tree = program.trees[0] if program.trees else None
-    if tree is None:
+    if not program.trees:
         return None
+    first, *others = program.trees
+    found = list(_cut_at(first)) or list(_sliced_at(first)) or list(_handed_at(first))
+    within = first
+    if not found and (named := _named(text, given, options)) is not None:
+        return named
+    for other in others if not found else ():  # what makes the rows may stand in a module of its own
+        if found := list(_cut_at(other)):
+            within = other
+            break
     values: dict[int, tuple[Document, Entry | None, int]] = {}
-    for value in list(_cut_at(tree)) or list(_sliced_at(tree)) or _handed_at(tree):
+    for value in found:
         if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Sub) and isinstance(value.right, ast.Constant):
             value = value.left  # room for the ends
         name = (
             value.id if isinstance(value, ast.Name) else value.attr if isinstance(value, ast.Attribute) else _key(value)
         )
         place = given.get(name) or options.get(name)
-        number = program.only(value, at(tree, value.lineno))
+        number = program.only(value, at(within, value.lineno))
         if not isinstance(number, int) and place is not None:
             number = plain_value(place.entry.value)
             number = number if isinstance(number, int) else _declared_as(name, text)
         if not isinstance(number, int) or isinstance(number, bool) or number <= 1:
             return None
         where: tuple[Document, Entry | None] = place if place is not None else (document, None)
-        values.setdefault(number, (*where, 0 if place or document.view else Places(text).start(value)))
-    if not values:
-        return _named(text, given, options)
+        here = within is first and not place and not document.view
+        values.setdefault(number, (*where, Places(text).start(value) if here else 0))
     if len(values) != 1:
         return None
     ((number, (at_last, entry, start)),) = values.items()
@@ -145,7 +152,7 @@ def _sliced_at(tree: ast.Module) -> Iterator[ast.expr]:
 
 
 _MAKES_ROWS = re.compile(
-    r"dataset|collat|tokeni[sz]|preprocess|prepare|encode|data_?module|build_rows|make_rows", re.IGNORECASE
+    r"dataset|collat|tokeni[sz]|preprocess|prepare|encode|data_?module|data_?loader|build_rows|make_rows", re.IGNORECASE
 )
 _OF_ROWS = re.compile(r"(?:\w+_)?(?:max_(?:seq(?:uence)?_)?len(?:gth)?|cutoff_len|block_size|seq_len(?:gth)?)")
 _OF_A_PART = re.compile(

@@ -187,9 +187,12 @@ _ENGINES = {
 
 
 def _asked(program: str, files: Files) -> frozenset[str]:
-    return readers.taken(referrers.content(program, files).decode("utf-8", "replace"))
+    """What it takes one by one, or declares in a class that it fills with what it loads."""
+    text = referrers.content(program, files).decode("utf-8", "replace")
+    return readers.taken(text) | (readers.fields(text) if _FILLS.search(text) else frozenset())
 
 
+_FILLS = re.compile(r"@(?:dataclasses\.)?dataclass\b|\((?:pydantic\.)?Base(?:Model|Settings)\)")
 _ENOUGH = 3  # keys that a program takes one by one
 _MANY = 6  # of a file that no program names
 

@@ -44,14 +44,11 @@ _ADAPTS = re.compile(
     re.IGNORECASE,
 )
 
-# A trainer's class that takes an adapter's configuration, of which nobody gives it one.
+
 _PARAMETER = re.compile(r"\bpeft_config\b[^=\n]{0,80}=[ \t]*None\b")
-
 _OF_PARAMETER = re.compile(
-    r"\w{0,40}peft\w{0,40}|is_\w{0,40}lora\w{0,40}|\w{0,40}load(?:ed)?_in_[48]bit\w{0,40}|(?:disable|ref|model|force|autocast)_\w{0,40}adapter\w{0,40}",
-    re.IGNORECASE,
+    r"\w{0,40}peft\w{0,40}|is_\w{0,40}lora\w{0,40}|\w{0,40}load(?:ed)?_in_[48]bit\w{0,40}", re.IGNORECASE
 )
-
 _FREEZES = re.compile(r"^([ \t]*)([\w.\[\]]{0,120}?)\.?requires_grad(?:_\(|[ \t]*=(?!=))[^\n]*", re.MULTILINE)
 
 _FREEZING = re.compile(r"\w{0,40}fr(?:eez|oz)\w{0,40}", re.IGNORECASE)
@@ -101,10 +98,11 @@ def way(texts: list[str], options: Table[str, Given], whole: bool) -> Way | None
         )
     if not asked and (word := adapted(texts)):
         return Way(word, None)
-    if not whole or any(
-        _ADAPTS.search(_without_parameter(text) if number else text) for number, text in enumerate(texts)
-    ):
+    if not whole or _ADAPTS.search(texts[0]):
         return None
+    for text in map(_without_parameter, texts[1:]):
+        if _ADAPTS.search(text) and (_MAKES.search(text) or _OF_OTHERS.search(text) or _IS_ADAPTER.search(text)):
+            return None
     return Way("full", None)
 
 
@@ -129,6 +127,7 @@ def _is_compared(name: str, texts: list[str]) -> bool:
 
 
 def _without_parameter(text: str) -> str:
+    """Without what a class asks of an adapter's configuration of which nobody gives it one."""
     return _OF_PARAMETER.sub("", text) if _PARAMETER.search(text) else text
 
 
@@ -147,6 +146,13 @@ def _is_left(entry: Entry) -> bool:
     return isinstance(plain_value(entry.value), Unknown)
 
 
+# An adapter of a module's own; that a library's is named there, or switched off, makes none.
+_IS_ADAPTER = re.compile(
+    r"\b(?:class|def)[ \t]+\w{0,40}(?:lora|peft|adapter|prefix_?(?:tun|enc)|(?:soft_?)?prompt_?(?:tun|enc|emb)|p_?tuning)"
+    r"|\bimport\b[^\n]{0,200}\b(?:get_peft_model|\w{0,20}LoraConfig)\b|\blora_[AB]\b|add_adapter\(|freez"
+    r"|load_in_[48]bit[\"']?[ \t]*[=:][ \t]*True|\bpeft_config[ \t]*=(?!=)[ \t]*(?!None\b|peft_config\b)",
+    re.IGNORECASE,
+)
 # PEFT's other adapters.
 _OF_OTHERS = re.compile(
     r"\b(?:Prefix|Prompt|IA3|AdaptionPrompt|AdaLora|LoHa|LoKr|OFT|BOFT|Vera|PromptEncoder|Poly|FourierFT)\w{0,20}Config\("
@@ -156,6 +162,11 @@ _LOADS_A_MODEL = re.compile(
     r"\b(?!\w{0,60}(?:Config|Tokenizer|Processor|Extractor|Peft)\w{0,60}\.)\w{0,60}(?:Model|LM|ForConditionalGeneration)\w{0,40}\.from_pretrained\("
 )
 
+# A stored adapter that is trained further.
+_TRAINS_ON = re.compile(
+    r"\bPeftModel\w{0,40}\.from_pretrained\([^()]{0,200}(?:\([^()]{0,80}\)[^()]{0,120}){0,3}\bis_trainable\s{0,3}=\s{0,3}True"
+)
+_PUTS_IT_IN = re.compile(rf"(?<!def )\bget_peft_model\(|{_TRAINS_ON.pattern}")
 _ADAPTS_IT = re.compile(r"\bget_peft_model\(|\bPeftModel\w*\.from_pretrained\(")
 
 _ASKED_ONLY = re.compile(
@@ -168,7 +179,9 @@ _IN_4_BITS = re.compile(r"load_in_4bit[\"']?[ \t]*[=:,][^\n]{0,60}\bTrue\b")
 
 def adapted(texts: list[str]) -> str:
     """`lora` or `qlora` where the program or a module of it puts LoRA into a model, whatever its options say; empty where an option may decide."""
-    if not any("LoraConfig(" in text for text in texts) or any(map(_OF_OTHERS.search, texts)):
+    if not any("LoraConfig(" in text or _TRAINS_ON.search(text) for text in texts) or any(
+        map(_OF_OTHERS.search, texts)
+    ):
         return ""
     loading = {
         (number, name): body
@@ -179,7 +192,7 @@ def adapted(texts: list[str]) -> str:
     if len(loading) > 1 and not all(map(_ADAPTS_IT.search, loading.values())):
         return ""  # one of them may be trained whole
     for number, text in enumerate(texts):
-        for made in re.finditer(r"(?<!def )\bget_peft_model\(", text):
+        for made in _PUTS_IT_IN.finditer(text):
             name = function_at(text, made.start())
             calls = calls_of(name, texts) if name else []
             if number and name and not calls and name != "__init__":

@@ -105,7 +105,7 @@ _OWN_NAMES = {
     "training.num_train_epochs": ("num_train_epochs", "num_epochs", "epochs", "epoch_num", "n_epochs", "epoch_count", "max_epochs", "train_epochs"),
     "training.per_device_train_batch_size": (
         "per_device_train_batch_size", "train_micro_batch_size_per_gpu", "micro_batch_size", "micro_bsz", "per_gpu_train_batch_size",
-        "per_gpu_batch_size", "batch_size_per_gpu",
+        "per_gpu_batch_size", "batch_size_per_gpu", "train_batch_size", "batch_size",
     ),
     "training.gradient_accumulation_steps": (
         "gradient_accumulation_steps", "gradient_accumulation", "grad_accum", "grad_accum_steps", "accumulation_steps", "accum_steps", "grad_acc_steps",

@@ -149,7 +149,7 @@ def _candidates(
             files.cut_program(first, limits.READERS)
             return
         text = raw.decode("utf-8", "replace")
-        yield _Candidate(path, text if loads else "", frozenset(_FIELD.findall(text)) if declares else frozenset())
+        yield _Candidate(path, text if loads else "", fields(text) if declares else frozenset())
 
 
 def _declared(candidates: Iterable[_Candidate], keys: frozenset[str], files: Files) -> dict[str, tuple[str, Program]]:
@@ -168,6 +168,11 @@ def taken(text: str) -> frozenset[str]:
     if OBJECTS.search(text):
         names |= set(_ATTRIBUTES.findall(text))
     return frozenset(names)
+
+
+def fields(text: str) -> frozenset[str]:
+    """What the classes of a program may declare, by its text alone."""
+    return frozenset(_FIELD.findall(text))
 
 
 def _declares(keys: frozenset[str], declared: dict[str, tuple[str, Program]]) -> Program | None:

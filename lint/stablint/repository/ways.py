@@ -13,7 +13,7 @@ from stablint.assemble.files import Files, Told
 from stablint.frameworks.fragment import Fragment
 from stablint.repository import method, named
 from stablint.repository.given import given_by, said_by, stated
-from stablint.repository.goal import goal, judges
+from stablint.repository.goal import OF_A_HEAD, goal, judges
 from stablint.repository.lengths import length, of_trainer
 from stablint.repository.loaded import model
 from stablint.repository.sources import Sources
@@ -68,7 +68,11 @@ class Ways:
                     if document is not None and plain and not any("from_pretrained(" in text for text in texts)
                     else ()
                 ),
-                *(() if is_frozen else goal(program, texts, given, options, document)),
+                *(
+                    one
+                    for one in goal(program, texts, given, options, document)
+                    if not is_frozen or one.value in OF_A_HEAD
+                ),
                 *((stated("model.partly_frozen", True, document, None),) if partly and document is not None else ()),
             ),
             (*named.given_or_default(options, given, texts[0]), *named.by_own_names(options, texts)),

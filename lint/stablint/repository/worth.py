@@ -195,6 +195,8 @@ class Program:
             asks = _COMPARED.get(type(node.ops[0]))
             known = len(one) == len(other) == 1 and not any(isinstance(each, _Unknown) for each in (one[0], other[0]))
             return asks(one[0], other[0]) if asks is not None and known else UNKNOWN
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "torch.cuda.is_available":
+            return True  # who trains has a card
         if isinstance(node, ast.Call) and node.args:
             words = dotted(node.func) or [""]
             if words[-1] in _NUMBERS and len(node.args) == 1:
