@@ -1165,3 +1165,19 @@ def test_an_adapter_that_is_trained_further_in_another_module(tmp_path: Path) ->
     program = "from made import load\nfrom transformers import Trainer, TrainingArguments\n\nTrainer(model=load('x'), args=TrainingArguments(output_dir='o'), train_dataset=rows).train()\n"
     (run,) = shown(tmp_path, "train.py", {"train.py": program, "made.py": text})
     assert in_words(effective(run))["method"].startswith("lora")
+
+
+@pytest.mark.parametrize(
+    ("within", "method"), [("  routing:\n    enabled: false\n", "lora"), ("  enabled: false\n", "full")]
+)
+def test_a_switch_is_of_the_section_that_it_stands_in(within: str, method: str, tmp_path: Path) -> None:
+    text = f"base_model: a/b\ntrain:\n  lr: 0.0001\n  epochs: 3\n  gradient_accumulation_steps: 2\n  batch_size: 2\nlora:\n  r: 8\n  alpha: 16\n{within}"
+    (run,) = shown(tmp_path, "a.yaml", {"a.yaml": text})
+    assert in_words(effective(run))["method"].startswith(method)
+
+
+def test_deepspeed_s_old_name_for_bf16(tmp_path: Path) -> None:
+    (run,) = shown(
+        tmp_path, "ds.json", {"ds.json": '{"bfloat16": {"enabled": true}, "zero_optimization": {"stage": 3}}\n'}
+    )
+    assert in_words(effective(run))["precision"].startswith("bfloat16")

@@ -215,7 +215,7 @@ def _precision(world: World) -> str:
     if is_unknown(world.value("derived.compute_dtype")):
         if world.stated("training.pure_bf16") is True:
             return "bfloat16" + gettext(" (presumed)")
-        texts = {name: str(world.stated(f"deepspeed.{name}.enabled")).lower() for name in ("fp16", "bf16")}
+        texts = {name: str(world.stated(f"deepspeed.{name}.enabled")).lower() for name in ("fp16", "bf16", "bfloat16")}
         said = [name for name, text in texts.items() if text == "true"]
         if len(said) == 1:  # DeepSpeed takes the word as well
             return ("float16" if said == ["fp16"] else "bfloat16") + gettext(" (presumed)")

@@ -323,7 +323,8 @@ def _row(entry: Entry, above: tuple[str, ...]) -> Row | None:
     if section and _QUANTISER.search(section) and key in _OF_QUANTISER:
         return _OF_QUANTISER[key]
     if any(map(_LORA.search, above)):
-        return _ADAPTER.get(key)
+        found = _ADAPTER.get(key)  # `enabled` is of the section that it stands in, which may be one within
+        return found if found is None or found.fact != "lora.use_peft" or _LORA.search(section + key) else None
     if key in _KINDS:
         return _kind(entry)
     if section.startswith("model") and key in _OF_MODEL:
