@@ -1146,7 +1146,7 @@ def test_a_file_is_read_by_the_program_that_declares_what_stands_in_it(tmp_path:
 
 
 def test_a_file_that_nobody_is_seen_to_read_has_no_other_batch_than_its_own(tmp_path: Path) -> None:
-    words = '{"model_name": "a/b", "num_epochs": 3, "learning_rate": 0.0002, "batch_size": 2, "gradient_accumulation_steps": 8, "warmup_ratio": 0.05, "lora_r": 8}\n'
+    words = '{"model_name": "a/b", "num_epochs": 3, "learning_rate": 0.0002, "batch_size": 2, "gradient_accumulation_steps": 8, "warmup_ratio": 0.05, "use_qlora": true, "max_length": 512, "lora_r": 8}\n'
     (run,) = shown(tmp_path, "out/settings.json", {"out/settings.json": words})
     assert "2 a device, 8 accumulated" in in_words(effective(run))["effective batch"]
 
@@ -1181,3 +1181,11 @@ def test_deepspeed_s_old_name_for_bf16(tmp_path: Path) -> None:
         tmp_path, "ds.json", {"ds.json": '{"bfloat16": {"enabled": true}, "zero_optimization": {"stage": 3}}\n'}
     )
     assert in_words(effective(run))["precision"].startswith("bfloat16")
+
+
+def test_functions_that_hand_on_what_they_are_handed(tmp_path: Path) -> None:
+    text = "from transformers import Trainer, TrainingArguments\n\nclass Node:\n    def walk(self, node, rate):\n        if node.small:\n            node.walk(node, rate)\n        args = TrainingArguments(output_dir='o', learning_rate=rate, num_train_epochs=2)\n        Trainer(model=node.model, args=args, train_dataset=rows).train()\n\ndef go(node, rate):\n    go(node, rate)\n    node.walk(node, rate)\n\ngo(other(), other())\n"
+    (run,) = shown(tmp_path, "train.py", {"train.py": text})
+    told = in_words(effective(run))
+    assert told["steps"] == "2 epochs"
+    assert told["learning rate"].startswith("not known")

@@ -19,6 +19,7 @@ from stablint.syntax.python.scope import dotted
 _FAR = 6  # callers of callers, and what is assigned in turn
 _MOST = 400_000  # characters of a program and its modules
 _MANY = 12  # calls of one function
+_LOOKED_UP = 20_000  # names
 
 
 class _Unknown:
@@ -80,6 +81,8 @@ class Program:
         self._named = named
         self.asked: set[str] = set()  # under which names it was looked for what is said
         self._settings = dict(settings)
+        self._active: set[tuple[str, int]] = set()
+        self._left = _LOOKED_UP
         self.calls: list[Called] = []
         self.tests: list[tuple[ast.If | ast.IfExp, Where]] = []
         self._classes: dict[str, ast.ClassDef] = {}
@@ -220,7 +223,18 @@ class Program:
 
     def _meant(self, name: str, where: Where) -> list[tuple[ast.expr | None, Where]]:
         """What the name is given in the innermost function that knows it, in the module, else in another that it may come from: by each caller
-        of a function whose parameter it is; None where nothing says it."""
+        of a function whose parameter it is; None where nothing says it, or where it is asked for itself."""
+        asked = (name, id(where.function))
+        if asked in self._active or self._left <= 0:
+            return [(None, where)]
+        self._left -= 1
+        self._active.add(asked)
+        try:
+            return self._given_to(name, where)
+        finally:
+            self._active.discard(asked)
+
+    def _given_to(self, name: str, where: Where) -> list[tuple[ast.expr | None, Where]]:
         scope: Where | None = where
         while scope is not None and scope.function is not None:
             found = self._bound.get(id(scope.function), {}).get(name, [])
