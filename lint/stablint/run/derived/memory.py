@@ -9,6 +9,7 @@ from stablint.run.world import Answer, World
 from stablint.syntax.tree import Unknown
 
 GIB = 2**30
+_AWAY = ("deepspeed.zero_optimization.offload_param.device", "fsdp.offload_params", "training.fsdp")
 
 
 def weights_gib(w: World) -> Answer:
@@ -22,10 +23,12 @@ def weights_gib(w: World) -> Answer:
 
 def weights_per_card_gib(w: World) -> Answer:
     """The share of the base weights that each card must hold: all of them under plain data parallelism."""
-    names = ("derived.weights_gib", "derived.zero_stage", "derived.world_size", "model.device_map")
+    names = ("derived.weights_gib", "derived.zero_stage", "derived.world_size", "model.device_map", *_AWAY)
     whole = w.value("derived.weights_gib")
     if is_unknown(whole):
         return Answer(whole, names)
+    if offloads(w)[1]:
+        return Answer(Unknown("the weights lie in the host's memory"), names)
     shards = weight_shards(w)
     if not shards and copied(w):
         return Answer(whole, names, presumed=True)
