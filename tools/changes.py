@@ -1,7 +1,7 @@
 """The ledgers of changes: what libraries have changed in how they train, and which hazard tells of it or why none.
 
     python tools/changes.py transformers --history DIR   # what the ledger lacks, as lines to decide; DIR is a git copy
-    python tools/changes.py transformers --archives DIR  # the same behind the last commit, by the wheels in DIR
+    python tools/changes.py transformers --archives DIR  # the same behind the last commit, by the wheels or source archives in DIR
     python tools/changes.py --counts                     # how the entries are decided, by library
 
 A ledger (knowledge/changes/LIBRARY.yaml) says which paths are watched and what is left out without being looked at; a commit
@@ -89,7 +89,9 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("library", nargs="?", choices=libraries())
     parser.add_argument("--history", type=Path, metavar="DIR", help="a git copy of the library's repository")
-    parser.add_argument("--archives", type=Path, metavar="DIR", help="the wheels of the releases behind the history")
+    parser.add_argument(
+        "--archives", type=Path, metavar="DIR", help="the wheels or source archives of the releases behind the history"
+    )
     parser.add_argument("--tip", help="look up to this commit; otherwise to the last one that the ledger covers")
     parser.add_argument("--counts", action="store_true", help="how the entries are decided")
     asked = parser.parse_args(arguments)
