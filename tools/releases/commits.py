@@ -57,6 +57,11 @@ class _Essence(ast.NodeTransformer):
     def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
         return None
 
+    def visit_Assign(self, node: ast.Assign) -> ast.AST | None:
+        """The number of a release is no change."""
+        named = {one.id for one in node.targets if isinstance(one, ast.Name)}
+        return None if named == {"__version__"} else self.generic_visit(node)
+
     def visit_Raise(self, node: ast.Raise) -> ast.AST:
         """That it raises counts, and what kind; what it says does not."""
         if isinstance(node.exc, ast.Call):
