@@ -62,6 +62,8 @@ _OWN = (
     ("advantage_estimator", "training.advantage_estimator", "text"),
     ("log_entropy", "training.log_entropy", "flag"),
     ("truncation_strategy", "training.truncation_strategy", "text"),
+    ("padding_side", "training.padding_side", "text"),
+    ("loss_scale", "training.loss_scale", "text"),
     ("async_generate", "training.async_generate", "flag"),
     ("multi_turn_scheduler", "training.multi_turn_scheduler", "text"),
     ("loss_weights", "training.loss_weights", "plain"),
