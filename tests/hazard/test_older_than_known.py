@@ -21,7 +21,7 @@ STATED = {
     "one-release": (ACCELERATOR, "accelerate==1.0.0", "error"),
     "two-bounds": (ACCELERATOR, "accelerate>=0.12,<2", "warning"),
     "an-adapter-of-long-ago": (ADAPTER, "peft>=0.2.0", "warning"),
-    "an-adapter-of-now": (ADAPTER, "peft>=0.10.0", "warning"),
+    "an-adapter-of-now": (ADAPTER, "peft>=0.10.0", "error"),
     "no-release-of-transformers-4-lost-one": (ARGUMENTS, "transformers>=4.20", "error"),
 }
 
