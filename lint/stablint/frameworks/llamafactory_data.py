@@ -23,6 +23,7 @@ _COLUMNS: dict[str, str | None] = {
 }  # fmt: skip
 _TAGS: dict[str, str | None] = {"role_tag": "from", "content_tag": "value", "user_tag": "human", "assistant_tag": "gpt", "observation_tag": "observation",
          "function_tag": "function_call", "system_tag": "system"}  # fmt: skip
+_LATER = frozenset({"tools", "images", "videos", "audios", "kto_tag"})  # columns that early releases do not read
 _TURNS = ("sharegpt", "openai")
 _NOT_A_WORD = re.compile(r"[^\w-]")
 
@@ -99,6 +100,8 @@ def _of_set(block: Block, entry: Entry, table: Mapping) -> Iterator[Statement]:
                 for inner in one.value.entries:
                     if inner.key not in known:
                         yield _said(block, f"unread_{group}", f"{name}.{word(inner.key)}", inner.key, inner)
+                    elif inner.key in _LATER:
+                        yield _said(block, inner.key, name, _text(inner.value, "") or "none", inner)
     columns, tags = _effective(table, "columns", _COLUMNS), _effective(table, "tags", _TAGS)
     ending = _ending(table, source)
     if ending is not None:

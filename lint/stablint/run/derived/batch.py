@@ -35,6 +35,14 @@ def world_size(w: World) -> Answer:
     return Answer(Unknown("no launcher says how many processes there are"))
 
 
+def visible_cards(w: World) -> Answer:
+    """How many cards the processes of one machine see together."""
+    devices = w.stated("launch.env.CUDA_VISIBLE_DEVICES")
+    if isinstance(devices, (int, str)) and devices != "":
+        return Answer(len(str(devices).split(",")), ("launch.env.CUDA_VISIBLE_DEVICES",))
+    return Answer(w.value("target.gpu.count"), ("target.gpu.count",))
+
+
 def effective_batch(w: World) -> Answer:
     names = ("training.per_device_train_batch_size", "training.gradient_accumulation_steps", "derived.world_size")
     values = [w.value(name) for name in names]

@@ -58,6 +58,7 @@ RULES: dict[str, Rule] = {
     "derived.lora_target_pattern": _later("adapters", "lora_target_pattern"),
     "derived.foreign_marks": _later("chat", "foreign_marks"),
     "derived.world_size": batch.world_size,
+    "derived.visible_cards": batch.visible_cards,
     "derived.effective_batch": batch.effective_batch,
     "derived.total_steps": batch.total_steps,
     "derived.warmup_steps": batch.warmup_steps,
