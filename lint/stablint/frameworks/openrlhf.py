@@ -81,6 +81,7 @@ _CHECKED = (
     ("reward_num_nodes", "reward.num_nodes", "plain"), ("reward_num_gpus_per_node", "reward.num_gpus_per_node", "plain"),
     ("dynamic_filtering", "algo.dynamic_filtering_enable", "flag"), ("ring_attn_size", "ds.ring_attn_size", "plain"),
     ("multiturn", "data.multiturn", "flag"), ("apply_chat_template", "data.apply_chat_template", "flag"),
+    ("tokenizer_chat_template", "data.tokenizer_chat_template", "text"),
     ("max_images_per_prompt", "data.max_images_per_prompt", "plain"), ("rollout_batch_size", "rollout.batch_size", "plain"),
     ("micro_rollout_batch_size", "rollout.micro_batch_size", "plain"),
     ("vllm_generate_batch_size", "rollout.vllm_generate_batch_size", "plain"), ("use_kl_loss", "algo.kl.use_loss", "flag"),

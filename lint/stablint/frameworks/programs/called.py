@@ -52,6 +52,9 @@ _CALLBACKS = re.compile(
     r"\.callbacks[ ]?=[^=]|\bEarlyStoppingCallback\.\w+[ ]?=[^=]|\bsetattr\([ ]?EarlyStoppingCallback\b"
 )
 
+# Libraries whose callbacks are called with other arguments than transformers'.
+_CALL_OTHERWISE = frozenset({"pytorch_lightning", "lightning", "keras", "tensorflow", "tf_keras"})
+
 
 def _callbacks(document: Document, module: Module, trainer: Call) -> Iterator[Statement]:
     given = trainer.arguments.get("callbacks")
@@ -64,6 +67,11 @@ def _callbacks(document: Document, module: Module, trainer: Call) -> Iterator[St
         return
     if _CALLBACKS.search(document.text.text):
         return
+    for one in found:
+        library = one.name.partition(".")[0]
+        if library in _CALL_OTHERWISE and not one.local and not one.conditional and ".callbacks." in one.name:
+            yield of_call(document, "launch.done.callback_of", library, one)
+            return
     for one in found:
         if last_word(one.name) == "EarlyStoppingCallback" and not one.local and not one.conditional:
             yield of_call(document, "launch.done.early_stopping", True, one)
@@ -218,6 +226,11 @@ def _tokens(document: Document, module: Module, loader: Call) -> Iterator[Statem
         module.notes[_tokens] = _added(document, module)
     first, learned = module.notes[_tokens]
     if first is None:
+        # TRL's marks of turns, which some models have in their vocabulary
+        chat = next((one for one in calls(module, "setup_chat_format") if not one.local and not one.conditional), None)
+        if chat is not None:
+            yield of_call(document, "launch.done.tokens_added", "chatml", chat)
+            yield of_call(document, "launch.done.embeddings_resized", True, chat)
         return
     resized = seen_in(r"resize_token_embeddings|resize_and_embedding|smart_tokenizer|set_input_embeddings|setup_chat_format"
                         r"|clone_chat_template|resize_vocab|add_new_tokens|init_new_embeddings", document)  # fmt: skip

@@ -319,4 +319,5 @@ def _is_model_class(name: str) -> bool:
         word.startswith(("AutoModel", "FastLanguage", "FastModel", "FastVision", "AutoPeftModel"))
         or "For" in word[1:]
         or word == "SentenceTransformer"
+        or word.endswith("LMHeadModel")
     )

@@ -417,6 +417,26 @@ def _markers(document: Document, module: Module, trainer: Call) -> Iterator[Stat
             return
 
 
+# Any word of a template that the tokenizer may be given, or of a test whether it has one.
+_TEMPLATE_SAID = re.compile(
+    r"\bchat_template\b|\b(?:get|set|clone|add)_chat_template|setup_chat_format"
+    r"|\btry:[ \t]{0,8}\n[^\n]{0,200}apply_chat_template"
+)
+
+
+def _templated(document: Document, module: Module, trainer: Call) -> Iterator[Statement]:
+    """`template_of`: the checkpoint whose tokenizer writes the rows by the chat template that comes with it."""
+    if seen_in(_TEMPLATE_SAID, document) or unseen(document, module, (), called="tokenizer|processor") is not None:
+        return
+    for call in any_of(module, ("apply_chat_template",)):
+        made = call.receiver
+        named = next(iter(made.positional), None) if isinstance(made, Call) else None
+        if isinstance(made, Call) and last_word(made.name) == "from_pretrained" and isinstance(named, Scalar):
+            if not call.conditional and not made.conditional and isinstance(named.value, str):
+                yield shown(document, "template_of", named.value, call)
+                return
+
+
 _TO_TOKENIZER = re.compile(
     r"[ \t]*(?:\w{1,40}[ \t]{0,4},[ \t]{0,4}){0,4}\w{0,40}(?:tokenizer|processor)\b[^=\n]{0,80}=[ \t]{0,8}\Z"
 )
@@ -526,7 +546,7 @@ def _tokenised(document: Document, module: Module, trainer: Call) -> Iterator[St
 _OBSERVED = (
     _tokenised,
     _own_loader, _of_sentences, _columns, _collator_reads, _padded, _unlabelled, _batches,
-    _decoded, _labels, _generated, _language, _answer_template, _markers, _pairs, _begun_twice,
+    _decoded, _labels, _generated, _language, _answer_template, _markers, _templated, _pairs, _begun_twice,
 )  # fmt: skip
 
 

@@ -15,6 +15,10 @@ from stablint.run.fact import Statement
 from stablint.syntax.tree import Call, Document, Module, Node, Scalar
 
 _PLAIN_BACKWARD = re.compile(r"^[ \t]*\w{0,40}loss\w{0,40}\.backward\(", re.MULTILINE)
+# Whatever scales a loss, computes in another dtype or keeps weights in one.
+_SCALES = re.compile(
+    r"(?i)scaler|scale_loss|loss_scale|autocast|\bamp\b|apex|mixed_?precision|accelerat|deepspeed|fsdp|FullyShard|fabric|lightning|master|fp32|float32|\.float\("
+)
 _DIVIDED = re.compile(
     r"\bloss\w{0,40}[ \t]{0,8}(?:/=|=[^=\n]{0,120}loss\w{0,40}\)?[ \t]{0,8}/)[ \t]{0,8}[\w.]{0,80}accum", re.IGNORECASE
 )
@@ -30,6 +34,10 @@ _SHARDS = frozenset({"FullyShardedDataParallel", "FSDP"})
 def of_optimizer(document: Document, module: Module, optimizer: Call) -> Iterator[Statement]:
     """The order in which a loop of the program's own shards and makes its optimizer, and what its sampler is told."""
     text = document.text.text
+    backward = seen_in(_PLAIN_BACKWARD, document)
+    if backward is not None and not seen_in(_SCALES, document):
+        scaled = unless(unseen(document, module, (optimizer,)), True)  # who is handed model or optimizer may do it
+        yield stated(document, "launch.shows.steps_unscaled", scaled, "backward", backward.start(), backward.end() - 1)
     sharded = [one for one in any_of(module, _SHARDS) if not one.local and one.name.startswith("torch.")]
     behind = [one.start for one in sharded if one.start > optimizer.end]
     # of two functions the order of the text is not that of the calls

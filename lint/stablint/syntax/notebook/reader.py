@@ -20,6 +20,7 @@ from stablint.syntax.python import guard as python_guard
 from stablint.syntax.python import parse as python_parse
 from stablint.syntax.python import reader as python_reader
 from stablint.syntax.shell.launchers import starters
+from stablint.syntax.shell.reader import BROKEN
 from stablint.syntax.tree import Document, Module, Piece, Problem, Scalar, Seen, Text, View
 
 
@@ -70,10 +71,10 @@ def documents(text: Text, parse: Parse, kind_of: Callable[[str], str]) -> tuple[
 
 
 def _as_one_line(document: Document) -> Document:
-    """A `!` command, which IPython joins to one line before a shell sees it: no flag of it can belong to no command."""
+    """A `!` command, which IPython joins to one line before a shell sees it: only a comment within ends it before its flags do."""
     if not document.problems:
         return document
-    kept = tuple(problem for problem in document.problems if problem.kind != "shell-broken-continuation")
+    kept = tuple(one for one in document.problems if one.kind != BROKEN or one.message.startswith("the comment"))
     return document._replace(problems=kept)
 
 

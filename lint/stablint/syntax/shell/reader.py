@@ -121,7 +121,7 @@ class _Reader(Runner):
         self.explained = {_next_word(self.source, problem.end) for problem in lexer.problems}
         self.commands: list[Command] = []
         self.broken = 0
-        self.ends_early = [problem.start for problem in lexer.problems if problem.kind == "shell-broken-continuation"]
+        self.ends_early = [problem.start for problem in lexer.problems if problem.kind == BROKEN]
         self.problems: list[Problem] = []
         self.writer = Writer(text, self.state)
         self.bodies: dict[int, Body] = lexer.bodies
@@ -288,7 +288,7 @@ class _Reader(Runner):
         above = self.source.rfind("\n", 0, start)
         if self.source[above + 1 : start].strip() or start in self.explained:
             return  # `[ -e a && ! -e b ]`: an operator made it a command of its own
-        commented = self.source[self.source.rfind("\n", 0, above) + 1 : above].lstrip().startswith("#")
+        commented = _COMMENT.search(self.source, self.source.rfind("\n", 0, above) + 1, above) is not None
         again = commented and self.broken == len(
             self.commands
         )  # one remark a command: comments between all of its lines
@@ -299,10 +299,16 @@ class _Reader(Runner):
             return  # nothing below is run: flags are parked there
         if self.commands and not again:
             self.broken = len(self.commands)
-            message = "these flags belong to no command: the line above ends without a backslash, or with a comment"
-            self.problems.append(Problem("shell-broken-continuation", message, start, words[-1].end))
+            end = words[-1].end
+            self.problems.append(
+                Problem(BROKEN, "the comment above ends the command: these flags are given to nothing", start, end)
+                if commented
+                else Problem(BROKEN, "these flags belong to no command: the line above has no backslash", start, end)
+            )
 
 
+BROKEN = "shell-broken-continuation"
+_COMMENT = re.compile(r"(?:^|[ \t])#", re.MULTILINE)
 # `actor.optim.lr=1e-6`: no name of a variable has a dot, so that bash takes it for a command.
 _SETTING = re.compile(r"\+{0,2}[A-Za-z_]\w{0,80}(?:[.][A-Za-z_]\w{0,80}){1,12}=")
 _EXIT = re.compile(r"^exit\b", re.MULTILINE)  # of the whole script
