@@ -299,11 +299,11 @@ class _Reader(Runner):
             return  # nothing below is run: flags are parked there
         if self.commands and not again:
             self.broken = len(self.commands)
-            end = words[-1].end
+            last = words[-1].end
             self.problems.append(
-                Problem(BROKEN, "the comment above ends the command: these flags are given to nothing", start, end)
+                Problem(BROKEN, "the comment above ends the command: these flags are given to nothing", start, last)
                 if commented
-                else Problem(BROKEN, "these flags belong to no command: the line above has no backslash", start, end)
+                else Problem(BROKEN, "these flags belong to no command: the line above has no backslash", start, last)
             )
 
 
