@@ -20,6 +20,7 @@ _FAR = 6  # callers of callers, and what is assigned in turn
 _MOST = 400_000  # characters of a program and its modules
 _MANY = 12  # calls of one function
 _LOOKED_UP = 20_000  # names
+_DEEP = 20  # names that one has to know to know another
 
 
 class _Unknown:
@@ -84,6 +85,7 @@ class Program:
         self._active: set[tuple[str, int]] = set()
         self._left = _LOOKED_UP
         self.calls: list[Called] = []
+        self._called: dict[str, list[Called]] = {}  # by the last word of what is called
         self.tests: list[tuple[ast.If | ast.IfExp, Where]] = []
         self._classes: dict[str, ast.ClassDef] = {}
         self._assigned: dict[tuple[str, str], list[tuple[ast.expr | None, Where]]] = {}  # `self.x = …`, by the class
@@ -103,6 +105,7 @@ class Program:
                 where = _within(where, node)
             elif isinstance(node, ast.Call):
                 self.calls.append(Called(node, where, target))
+                self._called.setdefault(_last(node.func), []).append(self.calls[-1])
             elif isinstance(node, (ast.If, ast.IfExp)) and tree is self.trees[0]:
                 self.tests.append((node, where))
             for name, value in _bindings(node):
@@ -129,9 +132,9 @@ class Program:
             if isinstance(value, (bool, int, float, str, type(None))) and not self.asked:
                 yield node, bool(value)
 
-    def only(self, node: ast.expr, where: Where) -> object:
-        """The one value that it has, whoever calls; else unknown."""
-        found = self.several(node, where, _FAR)
+    def only(self, node: ast.expr, where: Where, far: int = _FAR) -> object:
+        """The one value that it has, whoever calls; else unknown. Each question on the way to it has less of `far`, so that none is endless."""
+        found = self.several(node, where, far)
         return found[0] if len(found) == 1 else UNKNOWN
 
     def several(self, node: ast.expr, where: Where, far: int) -> list[object]:
@@ -144,7 +147,7 @@ class Program:
     def _values(self, node: ast.expr, where: Where, far: int) -> Iterator[object]:
         if isinstance(node, ast.Constant):
             yield node.value
-        elif self._settings and not missing(said := taken(ast.unparse(node), self._settings)):
+        elif self._settings and _is_chain(node) and not missing(said := taken(ast.unparse(node), self._settings)):
             yield said
         elif far <= 0:
             yield UNKNOWN
@@ -155,22 +158,22 @@ class Program:
         elif isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
             yield from self._of_key(node.value, node.slice.value, where, far - 1)
         elif isinstance(node, ast.IfExp):
-            test = self.only(node.test, where)
+            test = self.only(node.test, where, far - 1)
             if isinstance(test, _Unknown) or test:
                 yield from self.several(node.body, where, far - 1)
             if isinstance(test, _Unknown) or not test:
                 yield from self.several(node.orelse, where, far - 1)
         elif isinstance(node, ast.BoolOp):
-            yield self._joined(node, where)
+            yield self._joined(node, where, far - 1)
         else:
             yield self._worked_out(node, where, far - 1)
 
-    def _joined(self, node: ast.BoolOp, where: Where) -> object:
+    def _joined(self, node: ast.BoolOp, where: Where, far: int) -> object:
         """`a and b`, `a or b`: the first that decides, whatever the others are."""
         value: object = UNKNOWN
         unclear = False
         for one in node.values:
-            value = self.only(one, where)
+            value = self.only(one, where, far)
             known = not isinstance(value, _Unknown)
             if known and bool(value) == isinstance(node.op, ast.Or) and not unclear:
                 return value
@@ -185,7 +188,10 @@ class Program:
             made = _WORKED_OUT.get(type(node.op))
             if made is None or not _is_number(left) or not _is_number(right):
                 return UNKNOWN
-            return made(left[0], right[0]) if right[0] or not isinstance(node.op, (ast.FloorDiv, ast.Div)) else UNKNOWN  # type: ignore[arg-type]
+            try:
+                return made(left[0], right[0])  # type: ignore[arg-type]
+            except ArithmeticError:  # by nought, or too large
+                return UNKNOWN
         if isinstance(node, ast.UnaryOp):
             inner = self.several(node.operand, where, far)
             if isinstance(node.op, ast.Not) and not isinstance(inner[0], _Unknown) and len(inner) == 1:
@@ -206,7 +212,7 @@ class Program:
                 inner = self.several(node.args[0], where, far)
                 return _made(inner[0], _NUMBERS[words[-1]]) if len(inner) == 1 else UNKNOWN
             if words[-1] == "getenv" or words[-2:] == ["environ", "get"]:
-                return self.only(node.args[1], where) if len(node.args) == 2 else UNKNOWN
+                return self.only(node.args[1], where, far) if len(node.args) == 2 else UNKNOWN
             if words[-1] == "get" and isinstance(node.func, ast.Attribute) and isinstance(node.args[0], ast.Constant):
                 found = list(self._of_key(node.func.value, node.args[0].value, where, far))
                 if isinstance(found[0], _Unknown) and len(node.args) == 2:
@@ -225,7 +231,7 @@ class Program:
         """What the name is given in the innermost function that knows it, in the module, else in another that it may come from: by each caller
         of a function whose parameter it is; None where nothing says it, or where it is asked for itself."""
         asked = (name, id(where.function))
-        if asked in self._active or self._left <= 0:
+        if asked in self._active or len(self._active) >= _DEEP or self._left <= 0:
             return [(None, where)]
         self._left -= 1
         self._active.add(asked)
@@ -282,7 +288,9 @@ class Program:
     def _callers(self, where: Where) -> Iterator[tuple[ast.Call, Where]]:
         function, owner = where.function, where.owner
         assert function is not None
-        for one in self.calls:
+        for one in self._called.get(
+            owner.name if owner is not None and function.name == "__init__" else function.name, ()
+        ):
             words = dotted(one.node.func) or [""]
             if owner is None or where.outer is not None:
                 if words[-1] == function.name and len(words) < 3 and one.where.function is not function:
@@ -358,9 +366,8 @@ class Program:
             return Made(of, node, where) if of is not None else None
         if isinstance(node, ast.Name):
             if where.function is not None and node.id in _parameters(where.function):
-                found = [
-                    self._object(one, place, far - 1) if one else None for one, place in self._handed(node.id, where)
-                ]
+                handed = self._meant(node.id, where)
+                found = [self._object(one, place, far - 1) if one else None for one, place in handed]
                 return found[0] if len(found) == 1 else None
             made = self._once(node.id, where)
             return self._object(made[0], made[1], far - 1) if made is not None else None
@@ -432,6 +439,15 @@ def _alike(found: list[ast.expr | None], where: Where) -> list[tuple[ast.expr | 
     return [(found[0] if len({one and ast.dump(one) for one in found}) == 1 else None, where)]
 
 
+def _last(called: ast.expr) -> str:
+    return called.attr if isinstance(called, ast.Attribute) else called.id if isinstance(called, ast.Name) else ""
+
+
+def _is_chain(node: ast.expr) -> bool:
+    """Whether settings may be said under what it is written as."""
+    return isinstance(node, (ast.Name, ast.Attribute, ast.Subscript, ast.Call))
+
+
 def _is_number(found: list[object]) -> bool:
     return len(found) == 1 and isinstance(found[0], (int, float)) and not isinstance(found[0], bool)
 
@@ -439,7 +455,7 @@ def _is_number(found: list[object]) -> bool:
 def _made(value: object, of: type) -> object:
     try:
         return UNKNOWN if isinstance(value, _Unknown) or value is None else of(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return UNKNOWN
 
 

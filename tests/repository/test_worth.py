@@ -1,0 +1,111 @@
+"""What an expression comes to is asked of any program, and every question ends: whatever asks for itself, however far and however deep."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stablint.repository.worth import Program, Where, at
+
+_NAMES = ("a", "b", "c", "run")
+_names = st.sampled_from(_NAMES)
+_owners = st.sampled_from(("self", *_NAMES))
+_leaves = st.one_of(
+    st.sampled_from(("1", "0", "1e308", f"1{'0' * 400}", "'x'", "None", "True", "...")),
+    _names,
+    st.builds("{}.{}".format, _owners, _names),
+)
+_expressions = st.recursive(
+    _leaves,
+    lambda inner: st.one_of(
+        st.builds("({} if {} else {})".format, inner, inner, inner),
+        st.builds(
+            "({} {} {})".format, inner, st.sampled_from(("+", "*", "/", "//", "<", "is not", "or", "and")), inner
+        ),
+        st.builds("{}({})".format, st.sampled_from(("not ", "-", "int", "A", "B", *_NAMES, "getenv")), inner),
+        st.builds("{}.{}({}, {})".format, inner, st.sampled_from(("get", *_NAMES)), inner, inner),
+        st.builds("{}.get('a', {})".format, inner, inner),
+        st.builds("{}['a']".format, inner),
+        st.builds("A(*{}, **{})".format, inner, inner),
+        st.builds("{{'a': {}}}".format, inner),
+    ),
+    max_leaves=6,
+)
+_statements = st.one_of(
+    st.builds("{} = {}".format, _names, _expressions),
+    st.builds("{}.{} = {}".format, _owners, _names, _expressions),
+    st.builds("{} += {}".format, _names, _expressions),
+    st.builds("if {}: {} = {}".format, _expressions, _names, _expressions),
+    _expressions,
+)
+
+
+def _function(name: str, head: str, lines: list[str], depth: str = "    ") -> str:
+    return f"{depth}def {name}({head}):\n" + "".join(f"{depth}    {one}\n" for one in lines or ["pass"])
+
+
+_few = st.lists(_statements, max_size=4)
+_methods = st.builds(_function, st.sampled_from(("__init__", *_NAMES)), st.sampled_from(("self, a", "self, b=c")), _few)
+_classes = st.builds(
+    lambda name, base, value, methods: f"class {name}({base}):\n    a: int = {value}\n" + "".join(methods),
+    st.sampled_from("AB"),
+    st.sampled_from(("A", "B", "object")),
+    _expressions,
+    st.lists(_methods, max_size=3),
+)
+_functions = st.builds(lambda name, lines: _function(name, "a, b=a", lines, ""), _names, _few)
+_programs = st.lists(st.one_of(_classes, _functions, _statements.map("{}\n".format)), max_size=6).map("".join)
+
+
+def _ask_everything(*texts: str) -> None:
+    program = Program(list(texts), lambda name: name, {"train.a": 1})
+    list(program.decided())
+    for tree in program.trees:
+        for node in ast.walk(tree):
+            if isinstance(node, ast.expr) and not isinstance(getattr(node, "ctx", None), ast.Store):
+                program.only(node, at(tree, node.lineno))
+
+
+@given(_programs, _programs)
+def test_every_question_ends(text: str, module: str) -> None:
+    _ask_everything(text, module)
+
+
+def _methods_of_methods(count: int) -> str:
+    """Each method hands its own parameter to the next one."""
+    return "class A:\n" + "".join(
+        f"    def m{number}(self, a):\n        a.m{number + 1}(a)\n" for number in range(count)
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "class A:\n    def f(self):\n        self.stop = self.stop if self.stop is not None else ()\n",
+        "class A:\n    def f(self):\n"
+        + "".join(f"        self.a{n} = self.a{n + 1} if self.a{n + 1} else self.a{n + 1}\n" for n in range(400)),
+        "class A:\n    def f(self):\n" + "".join(f"        self.a{n} = self.a{(n + 1) % 400} or 1\n" for n in range(400)),
+        "".join(f"a{n} = getenv('a', a{n + 1} and a{n + 2})\n" for n in range(400)),
+        _methods_of_methods(400),
+        "class A:\n    def f(self, a):\n        a.f(a)\n        if a.b: pass\n",
+        f"if {'not ' * 190}a: pass\n",
+        f"if {'(a and (b or ' * 40}c{'))' * 40}: pass\n",
+        f"x = {' + '.join(['a'] * 190)}\nx = {' + '.join(['b'] * 190)}\n",
+        f"x = {'(' * 150}a{',)' * 150}\nx = 1\n",
+    ],
+    ids=range(10),
+)  # fmt: skip
+def test_nor_does_a_long_way_end_it(text: str) -> None:
+    _ask_everything(text)
+
+
+def test_a_cycle_that_one_value_leaves_is_that_value() -> None:
+    text = "class A:\n    def f(self, lr=2):\n        self.lr = lr\n        self.rate = float(self.lr)\n"
+    program = Program([text], lambda name: None, {})
+    tree = program.trees[0]
+    [owner] = [node for node in tree.body if isinstance(node, ast.ClassDef)]
+    asked = ast.parse("self.rate", mode="eval").body
+    assert program.only(asked, Where(tree, None, owner)) == 2.0
