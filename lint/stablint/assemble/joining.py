@@ -439,3 +439,34 @@ def with_neighbours(joined: list[tuple[list[Part], frozenset[str]]]) -> list[tup
             dropped.add(helpers[0])
         result = [run for number, run in enumerate(result) if number not in dropped]
     return result
+
+
+def with_former(joined: list[tuple[list[Part], frozenset[str]]]) -> list[tuple[list[Part], frozenset[str]]]:
+    """A run that takes up the adapter which another one here writes, and adds no tokens itself, hears which that one adds
+    (`launch.former.added_tokens`)."""
+    made = {
+        os.path.normpath(one.value): [token for token in said if token.fact == "model.added_tokens"]
+        for parts, _ in joined
+        for said in [[one for part in parts for one in part.fragment.statements]]
+        for one in said
+        if one.fact == "training.output_dir" and isinstance(one.value, str)
+    }
+    if not any(made.values()):
+        return joined
+    result = []
+    for parts, linked in joined:
+        said = [one for part in parts for one in part.fragment.statements]
+        taken = [
+            one.value if isinstance(one.value, str) else one.value[-1]
+            for one in said
+            if one.fact == "lora.adapter_name_or_path" and isinstance(one.value, (str, list)) and one.value
+        ]
+        folders = [os.path.normpath(one) for one in taken[-1:] if isinstance(one, str)]
+        folders += [os.path.dirname(one) for one in folders if os.path.basename(one).startswith("checkpoint-")]
+        told = tuple(one._replace(fact="launch.former.added_tokens") for path in folders for one in made.get(path, ()))
+        if told and not any(one.fact == "model.added_tokens" for one in said):
+            fragment = parts[0].fragment
+            first = parts[0]._replace(fragment=fragment._replace(statements=(*fragment.statements, *told)))
+            parts = [first, *parts[1:]]
+        result.append((parts, linked))
+    return result

@@ -17,7 +17,7 @@ from stablint.assemble.context import (
     stated_target,
 )
 from stablint.assemble.files import Files
-from stablint.assemble.joining import join, seeds_of, with_live, with_neighbours
+from stablint.assemble.joining import join, seeds_of, with_former, with_live, with_neighbours
 from stablint.assemble.parts import ROLE_DIALECT, Part
 from stablint.frameworks.fragment import Block, Fragment
 from stablint.pins.locks import Pin
@@ -85,7 +85,7 @@ def assemble(paths: Iterable[str], files: Files, options: Options) -> Iterator[R
         if not (parts[0].fragment.block.document.path in files.linked and parts[0].fragment.block.kind != "flags")
     ]
     installed = installed_by((parts for parts, _ in alone), files)
-    for parts, linked in with_neighbours(alone):
+    for parts, linked in with_former(with_neighbours(alone)):
         beside = _of_others(parts, installed) if installed else {}
         key = (identity(parts), linked, tuple(beside.items()))
         if key not in kept.made:

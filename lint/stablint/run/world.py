@@ -49,6 +49,7 @@ _OF_PROGRAMS = frozenset(
         "prepared_with_adapter",
         "loaded_by_program",
         "resize_vocab",
+        "added_tokens",
         "shift_attn",
         "distributed_config",
     )
