@@ -613,6 +613,21 @@ RELEASES = [
     # for another system
     ({"requirements.txt": "trl==0.9.6 ; sys_platform == 'darwin'\n"}, {}),
     ({"requirements.txt": "trl==0.9.6 ; sys_platform == 'linux'\n"}, {"trl": "==0.9.6"}),
+    # for another Python
+    (
+        {"requirements.txt": "trl<=0.20.0; python_version < '3.10'\ntrl<=0.21.0; python_version >= '3.10'\n"},
+        {"trl": "<=0.21.0"},
+    ),
+    (
+        {"requirements.txt": "trl<0.21; python_version < '3.12'\ntrl>=0.18 ; python_version >= '3.12'\n"},
+        {"trl": "<0.21 || >=0.18"},
+    ),
+    (
+        {"requirements.txt": "trl>=0.18\ntrl<0.21; python_full_version <= '3.10' and extra == 'a'\n"},
+        {"trl": ">=0.18,<0.21 || >=0.18"},
+    ),
+    ({"requirements.txt": "trl==0.9.6 ; python_version < '3.9'\n"}, {"trl": "==0.9.6"}),
+    ({"requirements.txt": "trl==0.9.6 ; python_version < '3.9' or extra == 'a'\n"}, {"trl": "==0.9.6"}),
     # what is only mentioned, or frozen under a name of its own
     ({"README.md": "- trl==0.9.6\n"}, {"trl": "==0.9.6 (presumed)"}),
     ({"INSTALL.md": "pip install trl==0.9.6\n"}, {"trl": "==0.9.6 (presumed)"}),

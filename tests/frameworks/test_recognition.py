@@ -121,6 +121,25 @@ def test_a_named_dialect_overrides_what_the_keys_say() -> None:
     assert [fragment.dialect for fragment in registry.lower(document, "llamafactory")] == ["llamafactory"]
 
 
+STAGED = "stage: STAGE\nfinetuning_type: full\ncutoff_len: 4096\nval_size: 0.1\nlearning_rate: 1.0e-6\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (STAGED.replace("STAGE", "sft"), ["llamafactory"]),
+        (STAGED.replace("STAGE", "grpo"), []),
+        (STAGED.replace("STAGE", "sft") + "verl_platform_config: {num_gpu: 4}\n", []),
+        (STAGED.replace("STAGE", "sft") + "our_platform_config: {num_gpu: 4}\n", ["llamafactory"]),
+        (STAGED.replace("STAGE", "grpo") + "model_name_or_path: a/b\n", ["llamafactory"]),
+    ],
+)
+def test_a_file_that_names_another_framework_or_a_stage_of_another_is_none_of_this(
+    content: str, expected: list[str]
+) -> None:
+    assert dialects(content) == expected
+
+
 TRACKED = """_wandb:
     value:
         cli_version: 0.19.11

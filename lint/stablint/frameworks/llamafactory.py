@@ -6,7 +6,7 @@ from stablint.frameworks import huggingface, llamafactory_data
 from stablint.frameworks.fragment import Block, Fragment, Link, Row, lower_mapping
 from stablint.frameworks.near_keys import in_full
 from stablint.run.fact import CLOSED, OPEN, Explicit, Place, Statement
-from stablint.syntax.tree import Mapping
+from stablint.syntax.tree import Mapping, Scalar
 
 _OWN = (
     ("stage", "training.stage", "plain"),
@@ -195,11 +195,16 @@ _TELLING = frozenset(
 )
 
 
+_STAGES = frozenset(["pt", "sft", "rm", "ppo", "dpo", "kto"])  # 0.9.5 hparams/finetuning_args.py
+
+
 def recognise(keys: frozenset[str], block: Block) -> int:
     found = keys & _TELLING
     strong = keys & {"finetuning_type", "stage", "template", "cutoff_len", "lora_target", "quantization_bit"}
     model = keys & {"model_name_or_path", "adapter_name_or_path"}
-    if len(strong) >= 2 and (model or len(found) >= 3):
+    stage = block.mapping.get("stage")
+    its_own = not isinstance(stage, Scalar) or type(stage.value) is not str or stage.value in _STAGES
+    if len(strong) >= 2 and (model or (its_own and len(found) >= 3)):
         return 94
     return 93 if (model and "template" in keys and keys & _NO_TRAINING) or _is_second(keys, block) else 0
 

@@ -132,20 +132,34 @@ def _best(block: Block, named: str | None) -> Dialect | None:
         return DOCUMENTS.get("hf-args" if named == "trl" else named)
     keys = keys_of(block.mapping)
     flat = Mapping not in {type(entry[3]) for entry in block.mapping.entries}
-    if flat and keys in _flat:  # keys alone decide where nothing is nested
-        return _settings(_flat[keys], block)
+    stage = block.mapping.get("stage")
+    told = keys | {f"stage: {stage.value}"} if isinstance(stage, Scalar) else keys
+    if flat and told in _flat:  # keys, and the stage, alone decide where nothing is nested
+        return _settings(_flat[told], block)
     if _is_written_down(keys) or _is_tracked(keys, block.mapping):
         return None
     best, score = None, _ENOUGH - 1
-    for dialect in DOCUMENTS.values():
+    others = () if flat else _named_by_sections(block.mapping)
+    for name, dialect in DOCUMENTS.items():
         if dialect is _OWN and best is not None and "learning_rate" in keys:
             break  # it is asked last, and says no more of such a file than whoever knows it
+        if others and name in _COMMANDED and name not in others:
+            continue
         found = dialect.recognise(keys, block)
         if found > score:
             best, score = dialect, found
     if flat and best is not _OWN:
-        _flat[keys] = best
+        _flat[told] = best
     return _settings(best, block)
+
+
+_COMMANDED = {name: name.replace("-", "_") + "_" for name, one in records().items() if one.tells_files}
+
+
+def _named_by_sections(mapping: Mapping) -> tuple[str, ...]:
+    """The frameworks that a section of the file is called after, `verl_platform_config:`: it is of no other one."""
+    sections = [one.key for one in mapping.entries if type(one.value) is Mapping]
+    return tuple(name for name, word in _COMMANDED.items() if any(key.startswith(word) for key in sections))
 
 
 _WRITTEN = tuple(frozenset(one.written_down) for one in records().values() if one.written_down)

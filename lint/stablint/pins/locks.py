@@ -19,7 +19,7 @@ from stablint.base.light import Any, NamedTuple
 from stablint.pins import commands, formats
 from stablint.pins import path as on_the_path
 from stablint.pins.formats import reader_of
-from stablint.pins.requirement import ANY, UNREAD, requirement
+from stablint.pins.requirement import ANY, PYTHONS, UNREAD, requirement
 from stablint.run.framework import framework, with_own_command
 from stablint.run.releases.allowed import EITHER, Releases
 from stablint.syntax import limits
@@ -52,6 +52,7 @@ class Pin(NamedTuple):
     specifier: str  # alternatives are separated by `EITHER`; `UNREAD` where a commit is named, `ANY` where nothing more than the name
     file: str
     presumed: bool = False  # said where it need not be what runs
+    pythons: frozenset[str] = PYTHONS  # for which it is said
 
 
 _OUTSIDE: dict[str, Pin] = {}
@@ -378,7 +379,7 @@ def _said(requirements: Iterable[str], path: str) -> Iterator[tuple[str, Pin]]:
     for text in requirements:
         found = requirement(text)
         if found is not None and found.specifier != ANY:
-            yield found.library, Pin(found.specifier, path)
+            yield found.library, Pin(found.specifier, path, pythons=found.pythons)
 
 
 def agreeing(said: Iterable[tuple[str, Pin]]) -> dict[str, Pin]:
@@ -399,12 +400,18 @@ def _agreed(pins: list[Pin], library: str) -> Pin | None:
         return pins[0]._replace(specifier=UNREAD)
     # A container's set and the project's: which of the two runs is not known, where they are not the same.
     apart = len(different) > 1 and len({_is_aside(pin.file) for pin in pins}) > 1
-    for text in (",".join(different), EITHER.join(different)):
+    by_python = [
+        ",".join(dict.fromkeys(pin.specifier for pin in pins if one in pin.pythons)) for one in sorted(PYTHONS)
+    ]
+    together = EITHER.join(dict.fromkeys(filter(None, by_python)))
+    for text in (together or ",".join(different), EITHER.join(different)):
         try:
             Releases.known().restrict(library, text)
         except ValueError:
             continue
-        return pins[0]._replace(specifier=text, presumed=pins[0].presumed or (apart and EITHER not in text))
+        return pins[0]._replace(
+            specifier=text, presumed=pins[0].presumed or (apart and EITHER not in text), pythons=PYTHONS
+        )
     return None
 
 

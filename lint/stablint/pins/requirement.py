@@ -6,7 +6,7 @@ import re
 
 from stablint.base.light import NamedTuple
 from stablint.run.releases.allowed import Releases
-from stablint.run.releases.pep440 import matcher
+from stablint.run.releases.pep440 import matcher, release_key
 
 # Texts, not compiled: most projects ask for none of them. Every one is tried at one place, so that no text takes more than its length.
 _NAME = r"([A-Za-z0-9][A-Za-z0-9._-]*) ?(?:\[[^\]]*\])?"
@@ -16,7 +16,7 @@ _FILLED_IN = _NAME + r" ?" + _OPERATORS + r" ?[\"']?v?\$[A-Za-z_{(]"  # `trl==${
 _BARE = _NAME + r" ?(?:;.*)?\Z"
 _CONDA = r"([A-Za-z0-9][A-Za-z0-9._-]*) ?= ?([0-9][0-9A-Za-z.]*?)(\.?\*)?(?:=[A-Za-z0-9_.*]+)? ?(?:;.*)?(?:#.*)?\Z"
 _ADDRESS = r"(?:" + _NAME + r" ?@ ?)?((?:git\+)?(?:https?|ssh|file)://\S+)"
-_ON_ANOTHER_SYSTEM = r"; ?(?:sys_platform|platform_system|os_name|platform_machine) ?== ?[\"'](?:darwin|win32|Darwin|Windows|nt|arm64)[\"']"
+_ON_ANOTHER_SYSTEM = r"^ ?(?:sys_platform|platform_system|os_name|platform_machine) ?== ?[\"'](?:darwin|win32|Darwin|Windows|nt|arm64)[\"']"
 _LOCAL = r"\+[A-Za-z0-9._]+"
 _TAG = r"v?(\d+(?:\.\d+)+(?:\.?(?:post|rc|dev|a|b)\d+)?)(?:-release)?\Z"
 _WHEEL = r"([A-Za-z0-9_.]+)-(\d[0-9A-Za-z.]*)(?:\+[0-9A-Za-z._]+)?-[^/]*\.whl"
@@ -30,6 +30,9 @@ _MAKERS = frozenset(
 _OTHERWISE = {"llama-factory": "llamafactory", "llmtuner": "llamafactory"}  # its repository, its old package
 _LAST = {"llmtuner": "<0.8"}  # a former name has no release after the change
 _IN_CONDA = {"pytorch": "torch"}
+_PYTHON = r"\bpython_(?:full_)?version ?(===|==|~=|!=|<=|>=|<|>) ?[\"']([0-9][0-9.]{0,20}(?:\.\*)?)[\"']"
+PYTHONS = frozenset(["3.10", "3.11", "3.12", "3.13", "3.14"])
+"""Those of today: what is wanted for older ones alone counts where nothing else is said of the library."""
 ANY, UNREAD = "", "?"
 """What stands for a specifier: no word on the release, and a word that says no release (a commit)."""
 
@@ -39,6 +42,7 @@ class Requirement(NamedTuple):
 
     library: str
     specifier: str
+    pythons: frozenset[str] = PYTHONS  # for which it is wanted
 
 
 def library_of(name: str) -> str:
@@ -49,10 +53,22 @@ def library_of(name: str) -> str:
 
 
 def requirement(text: str) -> Requirement | None:
-    """What a requirement says of a known library; None for options, other libraries and what is no requirement."""
+    """What a requirement says of a known library; None for options, other libraries, what is no requirement and what another system wants."""
     words = " ".join(text.split())
-    if ";" in words and re.search(_ON_ANOTHER_SYSTEM, words):
-        return None
+    wanted, _, marker = words.partition(";")
+    found = _unmarked(wanted.rstrip()) if not re.search(_ON_ANOTHER_SYSTEM, marker) else None
+    return found._replace(pythons=_pythons(marker)) if found is not None and "python" in marker else found
+
+
+def _pythons(marker: str) -> frozenset[str]:
+    """The Pythons for which a marker may hold; all of them where it is put together in a way that is not read."""
+    if "(" in marker or " or " in marker:
+        return PYTHONS
+    held = [matcher(operator + release) for operator, release in re.findall(_PYTHON, marker)]
+    return frozenset([one for one in PYTHONS if all(test(release_key(one)) for test in held)])
+
+
+def _unmarked(words: str) -> Requirement | None:
     if "://" in words:
         return _at_address(words)
     filled = re.match(_FILLED_IN, words) if "$" in words else None

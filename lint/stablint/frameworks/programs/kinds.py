@@ -279,6 +279,7 @@ METHODS = {
     "DataCollatorForLanguageModeling": "collator",
     "DataCollatorForCompletionOnlyLM": "collator",
     "prepare_model_for_kbit_training": "kbit",
+    "prepare_model_for_int8_training": "kbit",  # its name before PEFT 0.10
 }
 
 

@@ -399,9 +399,11 @@ def _kbit(block: Block, call: Call) -> Fragment:
         "call",
         lambda key: Row(key, "training." + key) if key.startswith("gradient_checkpointing_kwargs") else None,
     )
-    statements = [*statements, _named(block, call, "model.prepared_for_kbit", True)]
+    of_now = last_word(call.name) == "prepare_model_for_kbit_training"  # the other cast no weights yet in PEFT 0.2
+    statements = [*statements, _named(block, call, "model.prepared_for_kbit", True if of_now else "int8")]
     model = block.mapping.get("model")
-    if isinstance(model, Call) and _MAKES_ADAPTERS.search(model.name):  # which freezes the adapter with all the rest
+    # It freezes the adapter with all the rest.
+    if of_now and isinstance(model, Call) and _MAKES_ADAPTERS.search(model.name):
         statements = [*statements, _named(block, call, "model.prepared_with_adapter", True)]
     return Fragment("python", block, "call", tuple(statements), {}, {})
 

@@ -446,7 +446,7 @@ def _switched(statements: tuple[Statement, ...], kind: str, block: Block, switch
         return (*(one for one in statements if one.fact != fact), said(fact))
     bits = tuple(one for one in statements if one.fact in _BITS and one.value is True)
     rest = tuple(one for one in statements if one not in bits)
-    if bits and switch.value is False:  # whoever switches it on gets them; without the bits they are of no run
+    if switch.value is False:  # whoever switches it on gets them; without the bits they are of no run
         why = Unknown(f"it counts where `{text}` is switched on")
         rest = tuple(one._replace(value=why) if one.fact.startswith("quantization.") else one for one in rest)
     return (*rest, *(said(one.fact) for one in bits))

@@ -54,6 +54,8 @@ def lora_targets_missing(w: World) -> Answer:
         return Answer(Unknown("targets or modules are not known"), names)
     if not isinstance(wanted, list):
         return Answer([], names)
+    if not w.is_said("lora.target_modules"):  # the default of a program that everybody copies and fits to the model
+        return Answer(Unknown("nobody names the targets"), names)
     if any(not isinstance(word, str) for word in wanted):
         return Answer(Unknown("a target is no name"), names)
     if w.stated("model.modules_replaced") is True:
@@ -65,6 +67,8 @@ def lora_targets_missing(w: World) -> Answer:
             Unknown("Unsloth loads a copy of its own, whose fused layers are taken apart"),
             (*names, "model.name_or_path"),
         )
+    if w.stated("model.trust_remote_code") is True and w.stated("model.revision") not in (ABSENT, None, "main"):
+        return Answer(Unknown("the code of a revision names its modules itself"), (*names, "model.revision"))
     have = set(there)
     changed = w.stated("model.handed_over") is True  # by code that is not at hand
     return Answer([word for word in wanted if word.rpartition(".")[2] not in have], names, presumed=changed)

@@ -92,7 +92,7 @@ class Names:
         self._constants: Once | None = None  # those of them that are bound once, looked for when a test asks for one
         self._waiting: list[tuple[ast.AST, Scope, bool, str | None]] = []
         # A cell that ends with `raise` or `exit()` keeps nobody from running the next one.
-        self._later(tree.body if cells else until_it_ends(tree.body), self.module, False)
+        self._later(tree.body if cells else self._until_it_ends(tree.body), self.module, False)
         while self._waiting:
             node, scope, conditional, target = self._waiting.pop()
             kind = type(node).__name__
@@ -259,7 +259,7 @@ class Names:
         if any(_word_of(one) in _FAILS for one in node.decorator_list):
             self.attempts.append(position_of(node), end_of(node))
         self._later((*node.decorator_list, *node.args.defaults, *node.args.kw_defaults), scope, conditional)
-        self._later(until_it_ends(node.body), inner, False)
+        self._later(self._until_it_ends(node.body), inner, False)
 
     def lambda_(self, node: ast.Lambda, scope: Scope, conditional: bool, _: str | None) -> None:
         inner = self._parameters(node.args, scope)
@@ -298,12 +298,12 @@ class Names:
         self._later((node.test,), scope, conditional)
         truth = self._constant_truth(node.test)
         if truth is not None:
-            self._later(until_it_ends(node.body if truth else node.orelse), scope, conditional)
+            self._later(self._until_it_ends(node.body if truth else node.orelse), scope, conditional)
         else:
             self._branches(node.test, node.body, node.orelse, scope)
             if asks_release(node.test):
                 self.attempts.append(position_of(node), end_of(node))
-            self._later((*until_it_ends(node.body), *until_it_ends(node.orelse)), scope, True)
+            self._later((*self._until_it_ends(node.body), *self._until_it_ends(node.orelse)), scope, True)
 
     def _constant_truth(self, test: ast.expr) -> bool | None:
         """`if False:` is never run, nor is `if SHARDED == True:` behind the only `SHARDED = False`, and `if __name__ == "__main__"` is where the
@@ -311,6 +311,19 @@ class Names:
         if isinstance(test, ast.Compare) and isinstance(test.left, ast.Name) and test.left.id == "__name__":
             return True
         return constant_truth(test, self._constant_before)
+
+    def _until_it_ends(self, body: Sequence[ast.stmt]) -> Sequence[ast.stmt]:
+        """The statements of a block that may be run: nothing behind a `return`, a `raise` or an exit is, nor behind `if not QUANTISED: return`
+        where that is certainly so."""
+        for place, statement in enumerate(body):
+            if isinstance(statement, (ast.Return, ast.Continue, ast.Break)) or _ends(statement):
+                return body[: place + 1]
+            if isinstance(statement, ast.If):
+                truth = constant_truth(statement.test, self._constant_before)
+                taken = [] if truth is None else statement.body if truth else statement.orelse
+                if taken and isinstance(taken[-1], ast.Return):
+                    return body[: place + 1]
+        return body
 
     def _constant_before(self, name: ast.Name) -> ast.Constant | None:
         """What a name of the module is, which is bound once, to a constant, in a line that always runs before this one."""
@@ -543,14 +556,6 @@ _REFUSALS = frozenset(
     ["Exception", "BaseException", "TypeError", "ValueError", "RuntimeError", "AttributeError", "NotImplementedError", "AssertionError", "KeyError"]
 )  # fmt: skip
 _ENDS = frozenset(["exit", "quit", "_exit", "abort"])
-
-
-def until_it_ends(body: Sequence[ast.stmt]) -> Sequence[ast.stmt]:
-    """The statements of a block that may be run: nothing behind a `return`, a `raise` or an exit is."""
-    for place, statement in enumerate(body):
-        if isinstance(statement, (ast.Return, ast.Continue, ast.Break)) or _ends(statement):
-            return body[: place + 1]
-    return body
 
 
 def _word_of(node: ast.expr) -> str:

@@ -94,7 +94,7 @@ def _around(calls: Calls, found: FoundCall) -> list[Branch]:
         calls.guards[id(nests)] = [
             (one, parent)
             for one, parent in nests.with_parents()
-            if one.leaves and _ADAPTERS.search(calls.spelled(one.test))
+            if one.leaves and _MADE.search(calls.spelled(one.test))
         ]
     guards = (
         one._replace(positive=not one.positive)
@@ -104,8 +104,8 @@ def _around(calls: Calls, found: FoundCall) -> list[Branch]:
     return [*around, *guards]
 
 
-# `if not use_lora: return model`: the function ends there unless an adapter is wanted, before what stands behind is reached.
-_ADAPTERS = re.compile(r"lora|peft|adapter", re.IGNORECASE)
+# `if not use_lora: return model`: the function ends there unless an adapter, or bits, are wanted, before what stands behind is reached.
+_MADE = re.compile(r"lora|peft|adapter|quanti[sz]|[48]_?bit|bnb", re.IGNORECASE)
 
 
 def _truth(calls: Calls, test: ast.expr, scope: Scope) -> _Truth:
