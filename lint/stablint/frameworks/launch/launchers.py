@@ -71,6 +71,7 @@ def lower(document: Document, launcher: Command, index: int, own: bool, first: s
             unread.append(_said(block, entry, "launch.flags.without_switch", f"--{switch}"))
         elif accelerated and key == "config_file":
             links += _link("accelerate", document, entry)
+            statements.append(statement(block, entry, (key,), Row(key, "launch.accelerate_file"), _LAYER))
         elif accelerated and (row := accelerate.flag_row(key)) is not None:
             statements.append(statement(block, entry, (key,), row, _LAYER))
             links += _link("deepspeed", document, entry) if key == "deepspeed_config_file" else []

@@ -30,6 +30,8 @@ _FREEZES_EACH = re.compile(
 _TRAINS_ELSE = re.compile(
     r"(?i)peft|lora|adapter|prompt_tuning|prefix_tuning|freeze_|unfreez|setattr|add_module|nn\.[A-Z]\w|nn\.Parameter|resize_token_embeddings"
 )
+# `Model.from_pretrained(args.resume_from_checkpoint)`: what it names is loaded all the same.
+_READS_CHECKPOINT = re.compile(r"\(\s{0,9}(?:[\w.]{1,80}=\s{0,9})?[\w.]{1,80}\.resume_from_checkpoint\s{0,9}[,)]")
 _GRADIENT = re.compile(r"requires?_grad")
 # Methods of lists, dictionaries and sets that change them and return None.
 _RETURN_NOTHING = frozenset({"append", "extend", "insert", "remove", "sort", "reverse", "update"})
@@ -105,7 +107,8 @@ def _of_trainer(document: Document, module: Module, trainer: Call) -> Iterator[S
     trains = [call for call in methods(module, trainer) if last_word(call.name) == "train"]
     if trains and not any(call.arguments.entries or call.arguments.open or call.positional for call in trains):
         first = trains[0]
-        yield _done(document, "trains_from_start", True, first)
+        elsewhere = Unknown("the program reads the checkpoint's name itself") if seen_in(_READS_CHECKPOINT, document) else True
+        yield _done(document, "trains_from_start", elsewhere, first)
     asked_for = "do_train" in text
     for call in trains:
         if not (asked_for or call.conditional or call.switch is not None):

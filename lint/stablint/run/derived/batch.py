@@ -274,6 +274,8 @@ def _part(w: World, role: str, argument: str, kind: str) -> Answer:
         return Answer(True)
     if is_unknown(stated):
         return Answer(stated, (argument,))
+    if "accelerate" not in w.run.linked and w.is_said("launch.accelerate_file"):
+        return Answer(Unknown("accelerate's file is not at hand"), ("launch.accelerate_file",))
     # accelerate's own file may switch it on, where no launcher is in sight that rules that out.
     return Answer(False, (argument,), presumed=True)
 
