@@ -465,8 +465,14 @@ def _with_types_registered(fragment: Fragment) -> Fragment:
     return fragment._replace(statements=(*fragment.statements, said))
 
 
+def _by_key(one: Statement) -> Statement:
+    return one._replace(origin=one.origin._replace(reader=":dict")) if isinstance(one.origin, Explicit) else one
+
+
 def _unheard(fragment: Fragment) -> Fragment:
-    """Without what only an Accelerator reads, or only LLaMA-Factory."""
+    """Without what only an Accelerator reads, or only LLaMA-Factory; the keys of a program's own dict are no library's."""
+    if fragment.block.document.format == "python":
+        return fragment._replace(statements=tuple(map(_by_key, fragment.statements)))
     if fragment.dialect == "llamafactory-data":
         return fragment._replace(statements=())
     kept = (

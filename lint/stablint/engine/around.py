@@ -9,7 +9,7 @@ from stablint.assemble.files import Files
 from stablint.base.light import TYPE_CHECKING, TypeVar, cast
 from stablint.files import discover
 from stablint.files.faults import attempt
-from stablint.hazard.model import Finding
+from stablint.hazard.model import Finding, asks_about_change
 from stablint.repository import changers, importers, readers, unheard
 from stablint.repository import loaders as repository_loaders
 from stablint.repository import referrers as repository_referrers
@@ -77,6 +77,16 @@ def _own_tables(findings: Iterable[Finding], files: Files) -> frozenset[str]:
     )
 
 
+def _own_dicts(findings: Iterable[Finding], files: Files) -> frozenset[str]:
+    """The modules of constants that are told of a name which the library's class has not."""
+    asked = {
+        finding.run.anchor.document.path
+        for finding in findings
+        if finding.run.anchor.document.format == "python" and asks_about_change(finding.hazard)
+    }
+    return _together("looking for the programs that read it", unheard.own_dicts, asked, files) if asked else frozenset()
+
+
 def _registering(findings: Iterable[Finding], files: Files) -> frozenset[str]:
     """The files whose runs are told that a release does not know their type of model, in repositories that bring types of their own."""
     asked = {
@@ -130,6 +140,7 @@ LESSONS: tuple[
     (_edited, Files.edit),
     (_unheard, Files.silence),
     (_own_tables, Files.silence),
+    (_own_dicts, Files.silence),
     (_registering, Files.register),
 )
 

@@ -24,7 +24,7 @@ from stablint.syntax.tree import Mapping
 
 _TAKES = Pattern(r"""\[\s*["'](\w+)["']\s*\]|\.(?:get|pop)\(\s*["'](\w+)["']""")
 # What hands all of it on to a library, which then reads it.
-_HANDS_ON = Pattern(
+HANDS_ON = Pattern(
     r"(?:Config|Arguments|Args)\([^()]*\*\*|\bparse_(?:yaml_file|json_file|dict)\b|\bTrlParser\b|\bsubprocess\b|\bos\.system\b"
     r"|^[ \t]*(?:from|import)\s+(?:llamafactory|llmtuner|swift|axolotl)\b",
     re.MULTILINE,
@@ -42,7 +42,7 @@ _ATTRIBUTES = Pattern(r"\.([a-z]\w+)\b(?!\s*\()")
 _FIELD = Pattern(r"^[ \t]+(\w+)[ \t]*:", re.MULTILINE)
 _DIALECTS = frozenset({"llamafactory", "ms-swift", "hf-args", "trl", "axolotl", "litgpt"})
 _ARGUMENTS = "transformers.TrainingArguments"
-_ENOUGH = 3  # keys that a program takes one by one
+ENOUGH = 3  # keys that a program takes one by one
 _MANY = 8  # keys of a file that are more than a chance meeting
 
 
@@ -73,7 +73,7 @@ def own_readers(paths: Iterable[str], files: Files) -> dict[str, Program]:
         namers = [
             (one.path, frozenset(NAMES.findall(one.text)))
             for one in candidates
-            if one.text and not _HANDS_ON.search(one.text)
+            if one.text and not HANDS_ON.search(one.text)
         ]
         names_before = passing.renamed(root, every, files)
         words = _as_flags(root, files)
@@ -82,7 +82,7 @@ def own_readers(paths: Iterable[str], files: Files) -> dict[str, Program]:
             text = given.document.text.text if given is not None else ""
             started = (
                 [_Taker(given.document.text.path, taken(text), frozenset([os.path.basename(path)]))]
-                if given is not None and not _HANDS_ON.search(text)
+                if given is not None and not HANDS_ON.search(text)
                 else []
             )
             # What takes nearly every key is the reader, whichever class of another module has the same names.
@@ -208,7 +208,7 @@ class _Taker(NamedTuple):
     def may_read(self, path: str, keys: frozenset[str]) -> bool:
         """Whether it is a reader of this file, by the names that it has for its files, else by how much of it it takes."""
         common = len(self.keys & keys)
-        if common < _ENOUGH:
+        if common < ENOUGH:
             return False
         if any(path.endswith(one.ending) and (not one.parts or one.may_hold(path, self.root)) for one in self.within):
             return True
@@ -246,7 +246,7 @@ def _loads_by_constant(path: str, keys: frozenset[str], root: str, files: Files)
             if module.encode() not in raw or LOADS.search(raw) is None:
                 continue
             text = raw.decode("utf-8", "replace")
-            if imports.search(text) is None or _HANDS_ON.search(text) or _is_handed_on(one, programs, files):
+            if imports.search(text) is None or HANDS_ON.search(text) or _is_handed_on(one, programs, files):
                 continue
             program = read(files.documents(one))
             if program is not None:
@@ -265,7 +265,7 @@ def _computes(path: str, keys: frozenset[str], root: str, files: Files) -> Progr
         text = raw.decode("utf-8", "replace")
         if (
             not computed.holds(computed.folders(text, one, files), path, root)
-            or _HANDS_ON.search(text)
+            or HANDS_ON.search(text)
             or _is_handed_on(one, programs, files)
         ):
             continue
@@ -284,7 +284,7 @@ def _is_handed_on(loader: str, programs: Iterable[str], files: Files) -> bool:
         if one == loader or module.encode("utf-8", "surrogatepass") not in raw:
             continue
         text = raw.decode("utf-8", "replace")
-        if imports.search(text) and _HANDS_ON.search(text):
+        if imports.search(text) and HANDS_ON.search(text):
             return True
     return False
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 
 from stablint.assemble.files import Files
+from stablint.repository import readers
 from stablint.repository.programs import programs_of, scripts_of
 from stablint.repository.referrers import content, names
 from stablint.run.framework import package_names
@@ -72,6 +73,23 @@ def own_tables(paths: Iterable[str], files: Files) -> frozenset[str]:
 _TELLS = re.compile(
     r"^[/\\]?(?:README[^/\\]*|requirements[^/\\]*\.txt|pyproject\.toml|setup\.(?:py|cfg)|environment[^/\\]*\.ya?ml)$"
 )
+
+
+def own_dicts(paths: Iterable[str], files: Files) -> frozenset[str]:
+    """Those modules of constants whose dict a program of their repository takes apart, key by key, and that none hands on as it is."""
+    found: set[str] = set()
+    for path in paths:
+        dicts = {one.block.name: one.block.mapping for one in files.fragments(path) if one.block.kind == "document"}
+        keys = {entry.key for mapping in dicts.values() for entry in mapping.entries}
+        root = files.root(path)
+        raw = [content(one, files) for one in programs_of(root, files)] if dicts and os.path.isdir(root) else []
+        texts = [one.decode("utf-8", "replace") for one in raw if b"[" in one]
+        handed = re.compile("|".join(rf"\*\*[ \t]?(?:\w{{1,80}}\.)?{re.escape(name)}\b" for name in dicts))
+        if not any(handed.search(one) for one in texts) and any(
+            len(readers.taken(one) & keys) >= readers.ENOUGH for one in texts if not readers.HANDS_ON.search(one)
+        ):
+            found.add(path)
+    return frozenset(found)
 
 
 _REGISTERS = re.compile(rb"\b(?:AutoConfig|AutoModel\w{0,40}|CONFIG_MAPPING|MODEL_MAPPING)\.register\(")

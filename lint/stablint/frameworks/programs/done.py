@@ -107,7 +107,9 @@ def _of_trainer(document: Document, module: Module, trainer: Call) -> Iterator[S
     trains = [call for call in methods(module, trainer) if last_word(call.name) == "train"]
     if trains and not any(call.arguments.entries or call.arguments.open or call.positional for call in trains):
         first = trains[0]
-        elsewhere = Unknown("the program reads the checkpoint's name itself") if seen_in(_READS_CHECKPOINT, document) else True
+        elsewhere = (
+            Unknown("the program reads the checkpoint's name itself") if seen_in(_READS_CHECKPOINT, document) else True
+        )
         yield _done(document, "trains_from_start", elsewhere, first)
     asked_for = "do_train" in text
     for call in trains:
