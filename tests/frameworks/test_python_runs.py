@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from stablint.run.fact import is_unknown
-from tests.runs import inspected, runs, world
+from tests.runs import inspected, rules, runs, world
 
 HEAD = """\
 import torch
@@ -343,3 +343,56 @@ def test_sections_that_train_one_after_the_other_have_no_one_objective(tmp_path)
     text = "model: a/b\nlora:\n  r: 8\n  alpha: 16\ntraining:\n  batch_size: 2\n  gradient_accumulation_steps: 8\nphase1:\n  learning_rate: 1.0e-5\n"
     text += "  epochs: 1\ndpo:\n  learning_rate: {}\n  epochs: 1\n  beta: 0.1\n"
     assert is_unknown(world(tmp_path, {"phases.yaml": text.format("1.0e-6")}).value("derived.objective"))
+
+
+TWO_LOADERS = """from dataclasses import dataclass, field
+from transformers import AutoModel, AutoModelForCausalLM, HfArgumentParser, Trainer, TrainingArguments
+@dataclass
+class A:
+    kind: str = field(default="a")
+    path: str = field(default="a/b")
+def load(kind, path):
+    if kind == "a":
+        return AutoModelForCausalLM.from_pretrained(path)
+    return AutoModel.from_pretrained(path)
+a, args = HfArgumentParser((A, TrainingArguments)).parse_args_into_dataclasses()
+Trainer(model=load(a.kind, a.path), args=args, train_dataset=rows).train()
+"""
+
+
+@pytest.mark.parametrize(("flags", "name"), [(" --path c/d", "c/d"), ("", "a/b")])
+def test_the_default_of_several_calls_yields_to_the_command(flags: str, name: str, tmp_path) -> None:
+    files = {
+        "train.py": TWO_LOADERS,
+        "run.sh": f"torchrun train.py --output_dir o --bf16 --num_train_epochs 1{flags}\n",
+    }
+    [found] = [one for one in runs(tmp_path, files) if "run.sh" in one.files]
+    assert found.explicit["model.name_or_path"].value == name
+
+
+TWO_TRAINERS = """from transformers import AutoModelForCausalLM, HfArgumentParser, Trainer, TrainingArguments
+args = HfArgumentParser(TrainingArguments).parse_args_into_dataclasses()[0]
+model = AutoModelForCausalLM.from_pretrained("a/b")
+def benchmark(rows):
+    Trainer(model=model, args=args, train_dataset=rows).train()
+def main(rows, held):
+    Trainer(model=model, args=args, train_dataset=rows, eval_dataset=held if args.do_eval else None).train()
+"""
+
+
+def test_a_helper_s_trainer_of_the_same_arguments_is_not_the_one_that_evaluates(tmp_path) -> None:
+    command = "python train.py --output_dir o --do_eval --eval_strategy epoch\n"
+    assert "evaluation-without-data" not in rules(inspected(tmp_path, {"train.py": TWO_TRAINERS, "run.sh": command}))
+    alone = TWO_TRAINERS.replace(", eval_dataset=held if args.do_eval else None", "")
+    assert "evaluation-without-data" in rules(inspected(tmp_path, {"train.py": alone, "run.sh": command}))
+
+
+@pytest.mark.parametrize(
+    ("name", "method"), [("Qwen/Qwen2.5-7B-Instruct-GPTQ-Int4", "lora"), ("Qwen/Qwen2.5-7B-Instruct", "qlora")]
+)
+def test_lora_on_a_checkpoint_that_is_stored_quantised(name: str, method: str, tmp_path) -> None:
+    source = (
+        HEAD
+        + f"model = get_peft_model(M.from_pretrained('{name}', quantization_config=B(load_in_4bit=True)), LoraConfig(r=8))\nTrainer(model, A('out')).train()\n"
+    )
+    assert facts(tmp_path, source, "derived.method") == [method]

@@ -11,6 +11,7 @@ import pytest
 from stablint.assemble.asked import Options
 from stablint.commands.run_summary import in_words
 from stablint.engine.inspect import effective, inspect
+from stablint.run.fact import is_unknown
 from stablint.run.world import Run
 from tests.runs import Files, written
 
@@ -601,6 +602,17 @@ for batch in Rows():
 """
 RUNS_IT = "python train.py --lr 1e-5 --epochs 1 --batch_size 2 --accumulation_steps 4"
 FROZEN = "for p in {}.parameters():\n    p.requires_grad = False\n"
+FREEZES_UNLESS = """parser.add_argument("--freeze_llm", type=bool, default=False)
+args = parser.parse_args()
+
+
+def set_grad(parameters, on):
+    for one in parameters:
+        one.requires_grad = on
+
+
+set_grad(model.llm.parameters(), not args.freeze_llm)
+"""
 OPTION = 'parser.add_argument("--{}", action="store_true")\nargs = parser.parse_args()\nif args.{}:\n    from peft import LoraConfig, get_peft_model\n    model = get_peft_model(model, LoraConfig(r=8))\n'
 
 
@@ -622,6 +634,13 @@ OPTION = 'parser.add_argument("--{}", action="store_true")\nargs = parser.parse_
             FROZEN.format("model.embeddings"),
             "class Rows(list): pass\n",
             "",
+            "no adapter; some of the weights may be frozen",
+        ),
+        (FREEZES_UNLESS, "class Rows(list): pass\n", "", "full (presumed)"),
+        (
+            FREEZES_UNLESS,
+            "class Rows(list): pass\n",
+            " --freeze_llm True",
             "no adapter; some of the weights may be frozen",
         ),
         (OPTION.replace("{}", "use_lora"), "class Rows(list): pass\n", "", "full (presumed)"),
@@ -1189,3 +1208,53 @@ def test_functions_that_hand_on_what_they_are_handed(tmp_path: Path) -> None:
     told = in_words(effective(run))
     assert told["steps"] == "2 epochs"
     assert told["learning rate"].startswith("not known")
+
+
+def test_a_module_below_src_that_is_called_after_a_training(tmp_path: Path) -> None:
+    command = "python -m tool.reward.train_it --lr 3e-5 --epochs 2 --batch_size 8\n"
+    files = {"src/tool/reward/train_it.py": OWN_LOOP, "src/tool/reward/rows.py": "class Rows(list): pass\n"}
+    (run,) = shown(tmp_path, "run.sh", {**files, "run.sh": command})
+    assert run.explicit["launch.loop"].value == "torch"
+    assert in_words(effective(run))["learning rate"].startswith("3e-05")
+    assert not shown(tmp_path, "run.sh", {"run.sh": command.replace("train_it", "score")})
+
+
+OPTIMIZER = """from torch.optim.optimizer import Optimizer
+
+
+class Careful(Optimizer):
+    def __init__(
+        self,
+        params,
+        lr=1e-3,
+    ):
+        super().__init__(params, dict(lr=lr))
+"""
+
+
+def test_an_optimizer_s_class_is_no_run(tmp_path: Path) -> None:
+    files = {"careful.py": OPTIMIZER, "train.py": "from careful import Careful\n" + OWN_LOOP.replace("rows", "careful")}
+    assert not shown(tmp_path, "careful.py", files)
+
+
+BRANCHES = """import torch
+
+
+def main(args, model, batches):
+    if args.name == "own":
+        optimizer = Own(model.parameters(), lr=1e-4)
+    else:
+        optimizer = torch.optim.SGD(model.parameters(), lr=1e-4)
+    for batch in batches:
+        model(**batch).loss.backward()
+        optimizer.step()
+"""
+
+
+def test_the_optimizer_of_the_last_branch_is_not_the_default(tmp_path: Path) -> None:
+    (run,) = shown(tmp_path, "train.py", {"train.py": BRANCHES})
+    assert is_unknown(run.explicit["training.optim"].value)
+    assert run.explicit["training.learning_rate"].value == 1e-4
+    always = BRANCHES.replace("    else:\n        optimizer", "    if True:\n        optimizer")
+    (run,) = shown(tmp_path, "train.py", {"train.py": always.replace("Own", "own")})
+    assert run.explicit["training.optim"].value == "sgd"

@@ -155,6 +155,7 @@ _PURPOSES = {
     "distil": "distillation",
     "distill": "distillation",
     "distilla": "distillation",  # eight letters of a word that goes on: `distillation`
+    "classifi": "classification",
 }
 
 

@@ -98,6 +98,9 @@ def way(texts: list[str], options: Table[str, Given], whole: bool) -> Way | None
         )
     if not asked and (word := adapted(texts)):
         return Way(word, None)
+    frozen_not = [name for name in options if _FREEZING.fullmatch(name) and truth(options[name][1]) is False]
+    if frozen_not:  # nothing but the word stands there
+        texts = [re.sub(rf"\b(?:{'|'.join(map(re.escape, frozen_not))})\b", "", text) for text in texts]
     if not whole or _ADAPTS.search(texts[0]):
         return None
     for text in map(_without_parameter, texts[1:]):
@@ -114,11 +117,26 @@ def frozen(texts: list[str], options: Table[str, Given]) -> bool:
         for found in _FREEZES.finditer(text):
             if "True" in found[0] or _is_of_another(text, found) or is_within(text, found.start(2), off):
                 continue
+            if _denies(found[0], off):
+                continue
             name = function_at(text, found.start(2))
             calls = calls_of(name, texts) if name else []
-            if not calls or not all(is_within(other, at, off) for other, at in calls):
+            if not calls or not all(is_within(other, at, off) or _denies(_line(other, at), off) for other, at in calls):
                 return True
     return False
+
+
+_DENIED = re.compile(r"\bnot[ \t]+(?:\w{1,60}\.){0,4}(\w{1,60})")
+
+
+def _denies(line: str, off: list[str]) -> bool:
+    """Whether what is frozen otherwise is trained where these options are off: `requires_grad_(not args.freeze_llm)`."""
+    return any(name in off for name in _DENIED.findall(line))
+
+
+def _line(text: str, at: int) -> str:
+    end = text.find("\n", at)
+    return text[at : end if end >= 0 else len(text)]
 
 
 def _is_compared(name: str, texts: list[str]) -> bool:

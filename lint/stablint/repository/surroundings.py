@@ -29,6 +29,9 @@ _HOLDS = re.compile(
     rb"|\w{0,40}EPOCHS|\w{0,40}batch_size|\w{0,40}BATCH_SIZE|LEARNING_RATE)[\"']?[ \t]*(?::[^=\n]{1,40})?[=:][ \t]*[\d\"']",
     re.MULTILINE,
 )
+_OF_A_LIBRARY = re.compile(
+    rb"^class[ \t]{1,9}\w{1,80}\([\w., \t]{0,80}(?:Optimizer|LRScheduler)\b", re.MULTILINE
+)  # no settings
 _MANY = 6  # keys that a program asks for
 _LOOKED_AT = 40  # configurations of a repository
 _TESTS = re.compile(r"(?:^|[/\\])tests?[/\\]")
@@ -157,7 +160,8 @@ class Surroundings:
         if not os.path.isdir(self._files.root(path)) or not path.endswith((".py", ".yaml", ".yml")):
             return None
         found = self._objects.readers(path)
-        if not found and path.endswith(".py") and _HOLDS.search(content(path, self._files)) is not None:
+        said = content(path, self._files) if path.endswith(".py") and not found else b""
+        if _HOLDS.search(said) is not None and (b"dataclass" in said or _OF_A_LIBRARY.search(said) is None):
             found = self._sources.importers(path)
             start = self._sources.starter(path)
             found += [start] if start not in (None, path, *found) else []  # type: ignore[list-item]

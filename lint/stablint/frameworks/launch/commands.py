@@ -98,8 +98,10 @@ def _evaluates(target: Command, keys: set[str], known: int) -> bool:
 
 
 def _launches_script(launcher: Command, script: Command | None) -> bool:
-    """A launcher in front of a Python file: what the file does is told by the file."""
+    """A launcher in front of a Python file, or of a module that is called after a training: what the file does is told by the file."""
     named = launcher.words[:1] in (("torchrun",), ("deepspeed",), ("accelerate",), ("python",), ("python3",))
+    if named and script is not None and launcher.words[-1:] == ("-m",) and script.words[:1]:
+        return "." in script.words[0] and _names_training(script.words[0])
     return named and any(word.endswith(".py") for word in _script_words(script or launcher))
 
 

@@ -51,7 +51,28 @@ def groups(fragments: tuple[Fragment, ...]) -> Iterator[list[Fragment]]:
         for arguments in own or [n for n in free if len(calls.trainers) == 1 or n not in taken] or [-1]:
             taken.add(arguments)
             members = list(_members(calls, trainer, claims[trainer], claimed))
-            yield calls.group([*([arguments] if arguments >= 0 else []), trainer, *members])
+            itself: list[int | Fragment] = [trainer]
+            if arguments >= 0 and _another_evaluates(calls, trainer, arguments, claims):
+                itself = [_evaluates_elsewhere(calls, trainer), *calls.fragments[trainer][1:]]
+            yield calls.group([*([arguments] if arguments >= 0 else []), *itself, *members])
+
+
+def _another_evaluates(calls: _Calls, trainer: int, arguments: int, claims: dict[int, set[int]]) -> bool:
+    """Whether of several trainers of the arguments that a command fills another one gets what they say to evaluate on: a helper times some steps."""
+    shared = [n for n in calls.trainers if calls.start(arguments) in claims[n]] if calls.call(arguments).parsed else []
+    evaluates = [n for n in shared if _argument(calls, n, "eval_dataset") is not None]
+    return trainer in shared and bool(evaluates) and trainer not in evaluates
+
+
+_ELSEWHERE = Unknown("another trainer of the same arguments gets it")
+
+
+def _evaluates_elsewhere(calls: _Calls, trainer: int) -> Fragment:
+    call, first = calls.call(trainer), calls.fragments[trainer][0]
+    block = first.block
+    place = Place(block.document, call.name, call.name_start, call.name_end)
+    more = Statement("trainer.eval_dataset", _ELSEWHERE, None, Explicit(place, "call", block.number))
+    return first._replace(statements=(*first.statements, more))
 
 
 _ARGUED = frozenset({"arguments", "trainer", "own-trainer", "lightning"})
@@ -244,12 +265,29 @@ def _unclear(calls: _Calls, numbers: list[int], certain: set[int]) -> Iterator[i
             yield number
         elif len(rivals) == 1:
             if what == "quantiser" and _of_some(calls, number, [n for n in numbers if calls.kinds[n] == "loader"]):
-                yield _common([calls.fragments[number], []], "loader")
+                yield from _common([calls.fragments[number], []], "loader")
                 continue
+            call = calls.call(number)
             for fragment in calls.fragments[number]:
-                yield fragment._replace(presumed=fragment.presumed or calls.call(number).conditional)
+                if what == "optimizer" and call.conditional and _is_last(fragment.block, call.start):
+                    fragment = _unnamed(fragment)
+                yield fragment._replace(presumed=fragment.presumed or call.conditional)
         elif number == rivals[0]:
-            yield _common([calls.fragments[n] for n in rivals], what)
+            yield from _common([calls.fragments[n] for n in rivals], what)
+
+
+_LAST = re.compile(r"\belse[ \t]{0,9}:\s{1,200}[^\n]{0,200}\Z")
+_OTHER_CLASS = Unknown("another branch makes an optimizer of another class")
+
+
+def _is_last(block: Block, start: int) -> bool:
+    """Whether it is what remains where no branch above is taken, each of which makes one that no library has."""
+    return _LAST.search(block.document.text.text, max(0, start - 400), start) is not None
+
+
+def _unnamed(fragment: Fragment) -> Fragment:
+    said = (one._replace(value=_OTHER_CLASS) if one.fact == "training.optim" else one for one in fragment.statements)
+    return fragment._replace(statements=tuple(said))
 
 
 def _of_some(calls: _Calls, number: int, loaders: list[int]) -> bool:
@@ -262,25 +300,32 @@ def _of_some(calls: _Calls, number: int, loaders: list[int]) -> bool:
 _OF_THE_PROGRAM = frozenset({"launch.loop", "launch.trains", "launch.phase"})
 
 
-def _common(calls: list[list[Fragment]], what: str) -> Fragment:
+def _common(calls: list[list[Fragment]], what: str) -> Iterator[Fragment]:
     """What every one of the calls states alike; the rest depends on which of them is made. Every place stays known: who removes a setting
-    removes it from all of them."""
+    removes it from all of them. What is a default in each of them stays one, which a command may replace."""
     said: dict[str, list[tuple[int, Statement]]] = {}
+    layers: dict[str, set[str]] = {}
     for number, parts in enumerate(calls):
         for fragment in parts:
             for one in fragment.statements:
                 said.setdefault(one.fact, []).append((number, one))
+                layers.setdefault(one.fact, set()).add(fragment.layer)
     unclear = Unknown(f"depends on which of {len(calls)} calls {_UNITED[what]}")
-    kept = []
-    for same in said.values():
+    fragments = [fragment for parts in calls for fragment in parts]
+    defaults = next((one for one in fragments if one.layer == "script-default" != fragments[0].layer), None)
+    kept: list[Statement] = []
+    left: list[Statement] = []
+    for fact, same in said.items():
         everywhere = len({number for number, _ in same}) == len(calls) or same[0][1].fact in _OF_THE_PROGRAM
         agreed = everywhere and all(repr(one.value) == repr(same[0][1].value) for _, one in same)
-        kept += [one if agreed else one._replace(value=unclear) for _, one in same]
-    fragments = [fragment for parts in calls for fragment in parts]
+        at = left if agreed and defaults is not None and layers[fact] == {"script-default"} else kept
+        at += [one if agreed else one._replace(value=unclear) for _, one in same]
     alike = all(fragment.classes == fragments[0].classes for fragment in fragments)
-    return fragments[0]._replace(
+    yield fragments[0]._replace(
         statements=tuple(kept), scopes={}, classes=fragments[0].classes if alike else {}, links=()
     )
+    if left and defaults is not None:
+        yield defaults._replace(statements=tuple(left))
 
 
 def launched(fragments: list[Fragment], commands: Iterable[Fragment], sure: bool = False) -> list[Fragment]:

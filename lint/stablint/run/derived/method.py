@@ -147,9 +147,13 @@ def _is_given_another(w: World) -> bool:
     return given is not ABSENT and not named and w.stated("trainer.model") != "get_peft_model"
 
 
+_STORED = ("gptq", "awq", "aqlm")
+
+
 def _adapted(w: World, kind: Any, decided_by: str) -> Answer:
     weights = w.fact("derived.weights_dtype")
-    four_bits = weights.value == "4bit" and kind == "lora"
+    # a checkpoint that is stored quantised is trained by LoRA, however many bits it has
+    four_bits = weights.value == "4bit" and kind == "lora" and w.value("model.quant_method") not in _STORED
     return Answer("qlora" if four_bits else kind, (decided_by,), presumed=four_bits and weights.presumed)
 
 
