@@ -9,7 +9,7 @@ from stablint.hazard.checked import Checked
 from stablint.hazard.condition import Condition, deciding, evaluate, every
 from stablint.hazard.model import Finding, Hazard, Remedy, asks_about_change
 from stablint.hazard.setting_subject import SettingSubject
-from stablint.run.fact import ABSENT, OWN, PRESUMED, Default, Derived, Explicit, Fact, Place
+from stablint.run.fact import ABSENT, LATE, OWN, PRESUMED, Default, Derived, Explicit, Fact, Place
 from stablint.run.world import Facts, Run, defaults, leaves
 
 _RANK = {"info": 0, "warning": 1, "error": 2}
@@ -44,7 +44,7 @@ def finding(
         severity = "info"
     if any(_of_a_copied_program(fact, world) for fact in presumed):
         severity = "info"
-    unseen = _of_a_reader_unseen((*facts, *([world.fact(item)] if item else [])), world)
+    unseen = _of_a_reader_unseen((*facts, *([world.fact(item)] if item else [])), world, hazard.severity == "error")
     if unseen:
         severity = "info"
     if item and (_about_keys(hazard.when) or _about_choices(hazard.when)) and (most := _most(world, item)):
@@ -118,10 +118,12 @@ def _of_a_copied_program(fact: Fact, world: Facts, depth: int = 0) -> bool:
     )
 
 
-def _of_a_reader_unseen(facts: tuple[Fact, ...], world: Facts) -> bool:
-    """Whether it rests on settings whose names are a program's own: what that makes of them, nobody has seen."""
+def _of_a_reader_unseen(facts: tuple[Fact, ...], world: Facts, refused: bool) -> bool:
+    """Whether it rests on settings whose names are a program's own: what that makes of them, nobody has seen. What is `refused` is refused by a
+    constructor, but for a few faults that come later as well: where it is set behind that, nobody may have asked."""
+    unseen = (OWN, LATE) if refused else (OWN,)
     return any(
-        isinstance(leaf.origin, Explicit) and leaf.origin.reader == OWN
+        isinstance(leaf.origin, Explicit) and leaf.origin.reader in unseen
         for fact in facts
         for leaf in leaves(world, fact.name)
     )

@@ -28,6 +28,7 @@ ABSENT = _Absent()
 CLOSED, PRESUMED, OPEN = "closed", "presumed", "open"
 
 OWN = ":own"  # the reader of a setting whose name is a program's own, and that nobody has seen read
+LATE = ":late"  # of one that is set when the object is made already: what its constructor refuses, it has not seen
 LIVE = "live"  # the format of the document that stands for live objects, which have no text
 
 

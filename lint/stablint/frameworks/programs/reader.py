@@ -27,7 +27,7 @@ from stablint.frameworks.programs import wrapped as python_wrapped
 from stablint.frameworks.programs.parts import CODEC_OF, LOWER
 from stablint.frameworks.programs.runs import defaults_of, reached
 from stablint.frameworks.programs.seen import of_call, seen_in
-from stablint.run.fact import CLOSED, OPEN, OWN, PRESUMED, Explicit, Place, Statement
+from stablint.run.fact import CLOSED, LATE, OPEN, OWN, PRESUMED, Explicit, Place, Statement
 from stablint.syntax.limits import BLOCKS, HELPERS
 from stablint.syntax.tree import NOBODYS, ONLY_SHOWN, Call, Document, Entry, Mapping, Module, Node, Scalar, Unknown
 
@@ -165,7 +165,7 @@ def _unchecked_apart(fragment: Fragment, call: Call) -> Iterator[Fragment]:
         yield fragment
         return
     later = [
-        one
+        one._replace(origin=one.origin._replace(reader=LATE))
         for one in fragment.statements
         if one.fact.partition(".")[0] in _OF_SETTINGS
         and isinstance(one.origin, Explicit)
