@@ -44,7 +44,10 @@ def finding(
         severity = "info"
     if any(_of_a_copied_program(fact, world) for fact in presumed):
         severity = "info"
-    unseen = _of_a_reader_unseen((*facts, *([world.fact(item)] if item else [])), world, hazard.severity == "error")
+    # What an error tells of, a constructor refuses, but for a few faults: behind it nobody may have asked.
+    if hazard.severity == "error" and _is_read_by(LATE, decided, world):
+        return None
+    unseen = _is_read_by(OWN, decided, world)
     if unseen:
         severity = "info"
     if item and (_about_keys(hazard.when) or _about_choices(hazard.when)) and (most := _most(world, item)):
@@ -118,12 +121,10 @@ def _of_a_copied_program(fact: Fact, world: Facts, depth: int = 0) -> bool:
     )
 
 
-def _of_a_reader_unseen(facts: tuple[Fact, ...], world: Facts, refused: bool) -> bool:
-    """Whether it rests on settings whose names are a program's own: what that makes of them, nobody has seen. What is `refused` is refused by a
-    constructor, but for a few faults that come later as well: where it is set behind that, nobody may have asked."""
-    unseen = (OWN, LATE) if refused else (OWN,)
+def _is_read_by(reader: str, facts: tuple[Fact, ...], world: Facts) -> bool:
+    """Whether it rests on settings that this reader takes: of names of a program's own nobody has seen what that makes of them."""
     return any(
-        isinstance(leaf.origin, Explicit) and leaf.origin.reader in unseen
+        isinstance(leaf.origin, Explicit) and leaf.origin.reader == reader
         for fact in facts
         for leaf in leaves(world, fact.name)
     )
