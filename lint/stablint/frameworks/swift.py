@@ -56,6 +56,7 @@ _OWN = (
     ("zero_hpz_partition_size", "deepspeed.zero_optimization.zero_hpz_partition_size", "plain"),
     ("deepspeed_autotp_size", "deepspeed.tensor_parallel.autotp_size", "plain"),
     ("sleep_level", "training.sleep_level", "plain"),
+    ("vllm_enable_lora", "training.vllm_enable_lora", "flag"),
     ("lazy_tokenize", "training.lazy_tokenize", "flag"),
     ("sequence_parallel_size", "training.sequence_parallel_size", "plain"),
     ("ref_model", "training.ref_model", "text"),
