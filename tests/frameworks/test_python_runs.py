@@ -383,6 +383,8 @@ def main(rows, held):
 def test_a_helper_s_trainer_of_the_same_arguments_is_not_the_one_that_evaluates(tmp_path) -> None:
     command = "python train.py --output_dir o --do_eval --eval_strategy epoch\n"
     assert "evaluation-without-data" not in rules(inspected(tmp_path, {"train.py": TWO_TRAINERS, "run.sh": command}))
+    handed = TWO_TRAINERS.replace("def main(rows, held)", "def main(args, rows, held)") + "main(args, one, two)\n"
+    assert "evaluation-without-data" not in rules(inspected(tmp_path, {"train.py": handed, "run.sh": command}))
     alone = TWO_TRAINERS.replace(", eval_dataset=held if args.do_eval else None", "")
     assert "evaluation-without-data" in rules(inspected(tmp_path, {"train.py": alone, "run.sh": command}))
 

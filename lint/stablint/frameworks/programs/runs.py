@@ -59,9 +59,16 @@ def groups(fragments: tuple[Fragment, ...]) -> Iterator[list[Fragment]]:
 
 def _another_evaluates(calls: _Calls, trainer: int, arguments: int, claims: dict[int, set[int]]) -> bool:
     """Whether of several trainers of the arguments that a command fills another one gets what they say to evaluate on: a helper times some steps."""
-    shared = [n for n in calls.trainers if calls.start(arguments) in claims[n]] if calls.call(arguments).parsed else []
+    if not calls.call(arguments).parsed:
+        return False
+    start = calls.start(arguments)
+    shared = [n for n in calls.trainers if start in claims[n] or _is_unknown(_argument(calls, n, "args"))]
     evaluates = [n for n in shared if _argument(calls, n, "eval_dataset") is not None]
     return trainer in shared and bool(evaluates) and trainer not in evaluates
+
+
+def _is_unknown(node: Node | None) -> bool:
+    return isinstance(node, Scalar) and isinstance(node.value, Unknown)
 
 
 _ELSEWHERE = Unknown("another trainer of the same arguments gets it")
