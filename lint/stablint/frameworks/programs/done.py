@@ -46,6 +46,11 @@ _TO_MODEL = {
         r"|\._supports_(?:sdpa|flash|flex)\w* ?=[^=]"
     ),
     "adapter_claimed": re.compile(r"\._hf_peft_config_loaded ?=[^=]|\.is_quantized ?=[^=]"),
+    # a size that is asked of a weight, and a refusal to go on by it
+    "embedding_size_checked": re.compile(
+        r"\b(\w{1,40})[ \t]{0,4}=[ \t]{0,4}[\w.]{1,80}\.get_(?:in|out)put_embeddings\(\)\.weight\.(?:size\(0\)|shape\[0\])"
+        r"(?:[^\n]{0,200}\n){1,4}?[ \t]{0,40}(?:assert\b[^\n]{0,200}\b\1\b|if\b[^\n]{0,300}\b\1\b[^\n]{0,300}:[ \t]{0,4}\n[ \t]{0,40}raise\b)"
+    ),
     "weights_gathered": re.compile(r"\bGatheredParameters\("),
     "model_before_arguments": re.compile(r"\bunset_hf_deepspeed_config\("),
 }

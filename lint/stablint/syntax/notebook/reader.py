@@ -52,7 +52,7 @@ def documents(text: Text, parse: Parse, kind_of: Callable[[str], str]) -> tuple[
     if read.language not in ("", "python", "ipython", "python3"):
         return (Document(text, "notebook", 0, None),)
     found, whole = _python(text, read)
-    module = found[0]
+    module = found[0] = found[0]._replace(problems=(*found[0].problems, *_unmoved(read, whole)))
     constants = _constants(module)
     for span in whole.shell:
         if _starts(span):
@@ -68,6 +68,30 @@ def documents(text: Text, parse: Parse, kind_of: Callable[[str], str]) -> tuple[
         if kind not in ("notebook", ""):
             found += documents_of(text, _file(written, read.host), kind, len(found), parse)
     return tuple(found)
+
+
+# `!cd folder` by itself; what moves the kernel; a file that a command looks for in its own folder.
+_CHANGES_ALONE = re.compile(r"[ \t]{0,8}cd[ \t]{1,8}[^\s;&|#~-][^\s;&|#]{0,200}[ \t]{0,8}\n?\Z")
+_MOVES = re.compile(r"(?:^|\n)[ \t]{0,40}(?:%cd\b|cd[ \t])|\bchdir\(|%%(?:bash|sh)\b")
+_RELATIVE = re.compile(r"[ \t](?![/~$-])[\w./-]{1,200}\.(?:py|ya?ml|sh)\b")
+
+
+def _unmoved(read: Notebook, whole: _Whole) -> tuple[Problem, ...]:
+    """A `!cd` that is its command's all, before a command that looks for a file from where it stands: each `!` has a shell of its own."""
+    if any(_MOVES.search(cell.source) for cell in read.cells):
+        return ()
+    first: Span | None = None
+    for span in whole.shell:
+        if not span.expands or span.prefix:
+            continue
+        if first is None and _CHANGES_ALONE.match(span.cell.source, span.start, span.end):
+            first = span
+        elif first is not None and _starts(span) and _RELATIVE.search(span.cell.source, span.start, span.end):
+            if not re.search(r"\bcd[ \t]", span.cell.source[span.start : span.end]):
+                at, end = start_of(first.cell, first.start), start_of(first.cell, first.end - 1)
+                words = "this changes the folder of its own shell, which ends with the line: the commands below run where they ran before"
+                return (Problem("notebook-folder-unchanged", words, at, end),)
+    return ()
 
 
 def _as_one_line(document: Document) -> Document:
