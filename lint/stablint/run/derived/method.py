@@ -152,8 +152,11 @@ _STORED = ("gptq", "awq", "aqlm")
 
 def _adapted(w: World, kind: Any, decided_by: str) -> Answer:
     weights = w.fact("derived.weights_dtype")
-    # a checkpoint that is stored quantised is trained by LoRA, however many bits it has
-    four_bits = weights.value == "4bit" and kind == "lora" and w.value("model.quant_method") not in _STORED
+    # a checkpoint that is stored quantised is trained by LoRA, however many bits it has, unless the command says QLoRA
+    bits = w.fact("quantization.bits").origin
+    by_flag = isinstance(bits, Explicit) and bits.layer == "flags"
+    stored = w.value("model.quant_method") in _STORED and not by_flag
+    four_bits = weights.value == "4bit" and kind == "lora" and not stored
     return Answer("qlora" if four_bits else kind, (decided_by,), presumed=four_bits and weights.presumed)
 
 
