@@ -67,6 +67,10 @@ def within(package: Package) -> dict[str, dict[str, Any]]:
         if path == "__init__.py" or _NOT_FROM.match(dotted) or (wanted is not None and not wanted.fullmatch(dotted)):
             continue
         fields |= {f"{dotted}.{name}": {} for name in _inside(package, path) if not name.startswith("_")}
+    for alias, target in _aliases("".join(package.texts("__init__.py"))):
+        if wanted is not None and wanted.fullmatch(alias):
+            there = [name.removeprefix(f"{target}.") for name in fields if name.startswith(f"{target}.")]
+            fields |= {f"{alias}.{name}": {} for name in there}
     return {"modules": {"kind": "struct", "bases": [], "fields": dict(sorted(fields.items()))}} if fields else {}
 
 
@@ -76,6 +80,7 @@ def _inside(package: Package, path: str, depth: int = 0) -> set[str]:
     if module is None or depth > 5:
         return set()
     names = module.classes.keys() | module.functions.keys() | module.values.keys() | module.imports.keys()
+    names |= {word for text in package.texts(path) for word in _made_up(text)}
     for star in module.stars:
         names |= _inside(package, package.opened(module, star) or "", depth + 1)
     if path.endswith("__init__.py"):
@@ -85,6 +90,32 @@ def _inside(package: Package, path: str, depth: int = 0) -> set[str]:
             for content in package.texts(path.removesuffix("__init__.py") + "*"):
                 names |= set(_all_of(content))
     return names
+
+
+_ALIAS = re.compile(r"""_alias\(f?"\{__name__\}\.(\w+)", "\.(\w+)"\)""")
+_ALIASES = re.compile(r"_MODULE_ALIASES\s*=\s*\{([^}]*)\}")
+_PAIR = re.compile(r"""["'](\w+)["']\s*:\s*["'](\w+)["']""")
+
+
+def _aliases(text: str) -> Iterator[tuple[str, str]]:
+    """Modules that a package hands out under an older name: transformers 5 calls a function for each, later releases have a table."""
+    yield from _ALIAS.findall(text)
+    for table in _ALIASES.finditer(text):
+        yield from _PAIR.findall(table[1])
+
+
+def _made_up(text: str) -> Iterator[str]:
+    """The names that a module's own `__getattr__` compares with what it is asked for."""
+    if "\ndef __getattr__(" in text:
+        for node in ast.parse(text).body:
+            if isinstance(node, ast.FunctionDef) and node.name == "__getattr__":
+                yield from (
+                    one.value
+                    for inner in ast.walk(node)
+                    if isinstance(inner, ast.Compare) and isinstance(inner.ops[0], ast.Eq)
+                    for one in inner.comparators
+                    if isinstance(one, ast.Constant) and isinstance(one.value, str)
+                )
 
 
 def _listed(tree: ast.Module) -> Iterator[str]:
