@@ -36,7 +36,7 @@ LOOK = {
     "show": (["show", "hf.yaml"], {0}, "framework"),
     "show, json": (["show", "run.sh", "--output-format", "json"], {0}, '"facts"|"settings"|"runs"'),
     "show, all": (["show", "axolotl.yaml", "ds.json", "accelerate.yaml", "verl.sh", "xtuner.py", "notebook.ipynb"], {0}, "axolotl"),
-    "diff": (["diff", "hf.yaml", "plain.yaml"], {0}, "effective settings differ"),
+    "diff": (["diff", "hf.yaml", "plain.yaml"], {0}, "effective settings? differs?"),
     "diff, json": (["diff", "hf.yaml", "factory.yaml", "--output-format", "json"], {0}, '"differences"|"settings"|\\{'),
     "fit": (["fit", "hf.yaml", "--gpu", "T4"], {0, 1}, "T4"),
     "fit, json": (["fit", "run.sh", "--gpu", "T4", "--output-format", "json"], {0, 1}, '"T4'),
