@@ -159,8 +159,8 @@ class KeySubject(SettingSubject):
         return self._suggested[cutoff]
 
     def _suggestion(self, cutoff: float) -> str | None:
-        if self.item_unknown() is not True or self.key_plugin() is not None or self.key_since() is not None:
-            return None  # what a newer release has is no slip
+        if self.item_unknown() is not True or self.key_plugin() is not None:
+            return None
         above, _, last = self.spelled.rpartition(".")
         known, beside = self._known(above)
         stated = self._stated()
@@ -171,6 +171,8 @@ class KeySubject(SettingSubject):
             for name in synonyms(last, one.library) if above else ():  # within the same section
                 if f"{above}.{name}" in known:
                     return name
+        if self.key_since() is not None:
+            return None  # what a newer release has is no slip
         near = [name for name in close(last, list(beside), cutoff) if beside[name] not in stated]
         if near:
             return near[0]
