@@ -279,16 +279,7 @@ def _proving(keys: Iterable[str]) -> Iterable[str]:
 
 # Adapter arguments that TRL's ModelConfig spells otherwise: who has them parses arguments of its own.
 _NOT_OF_TRL = frozenset(
-    {
-        "lora_rank",
-        "lora_target",
-        "use_lora",
-        "use_qlora",
-        "lora_enabled",
-        "target_modules",
-        "rank",
-        "alpha",
-    }
+    {"lora_rank", "lora_target", "use_lora", "use_qlora", "lora_enabled", "target_modules", "rank", "alpha"}
 )
 # Fields of some TRL class that any program of one's own may have as well: they prove no TRL.
 _ANYBODYS = frozenset(

@@ -223,11 +223,11 @@ def adapted(texts: list[str]) -> str:
 
 def _loading(text: str) -> Iterator[tuple[str, str]]:
     """The functions that load a model, by their names with what stands in them, but for those that only ask one."""
+    begins = [one.start() for one in re.finditer(r"^[ \t]*(?:async[ \t]+)?def[ \t]", text, re.MULTILINE)]
     for found in _LOADS_A_MODEL.finditer(text):
         name = function_at(text, found.start())
         if _ASKED_ONLY.search(name):
             continue
-        begins = [one.start() for one in re.finditer(r"^[ \t]*(?:async[ \t]+)?def[ \t]", text, re.MULTILINE)]
         start = max((one for one in begins if one <= found.start()), default=0)
         yield name, text[start : min((one for one in begins if one > found.start()), default=len(text))]
 
@@ -244,12 +244,12 @@ def switches(given: Table[str, Given], options: Table[str, Given], texts: list[s
 
 
 def said(way: Way, program: Document | None) -> Statement | None:
-    if way.option is None and program is None:
-        return None
-    if way.option is None and program is not None:  # what the weights are loaded in says the rest
+    if way.option is None:
+        if program is None:
+            return None
+        # what the weights are loaded in says the rest
         fact, value = ("lora.use_peft", True) if way.word == "lora" else ("training.finetuning_type", way.word)
         return stated(fact, value, program, None)
-    assert way.option is not None
     if way.word == "qlora":
         return stated("training.finetuning_type", "qlora", *way.option)
     return stated("lora.use_peft", way.word == "lora", *way.option)

@@ -131,10 +131,8 @@ _ASKED_FOR = re.compile(r"[\"'](\w{1,40})[\"'][ \t]+(?:not[ \t]+)?in[ \t]")
 def _collator_reads(document: Document, module: Module, trainer: Call) -> Iterator[Statement]:
     """The columns that the program's own collator, or what transforms the rows as they are asked for, takes out of each row, and no model has a place for."""
     text = document.text.text
-    collator, made_by = (
-        trainer.arguments.get("data_collator"),
-        trainer.arguments.get("model") or next(iter(trainer.positional), None),
-    )
+    collator = trainer.arguments.get("data_collator")
+    made_by = trainer.arguments.get("model") or next(iter(trainer.positional), None)
     if isinstance(collator, Call) and collator.local:  # an object of a class of the file's own
         made = text[collator.name_start : collator.name_end]
         rows = [one for one in module.functions if one.owner == made and one.name == "__call__"]
@@ -144,11 +142,8 @@ def _collator_reads(document: Document, module: Module, trainer: Call) -> Iterat
     own = isinstance(made_by, Call) and made_by.local
     if own or seen_in(r"label_names|_signature_columns", document):
         return
-    for function, each in (
-        ((rows[0], _EACH), *_transforms(document, module, trainer))
-        if len(rows) == 1
-        else _transforms(document, module, trainer)
-    ):
+    collating = [(rows[0], _EACH)] if len(rows) == 1 else []
+    for function, each in (*collating, *_transforms(document, module, trainer)):
         names = [
             name for name in _read_of(text, function, each) if name not in _FEW or not seen_in(_FEW[name], document)
         ]
