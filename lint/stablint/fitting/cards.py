@@ -33,7 +33,7 @@ CONTEXT = Range(0.4 * GIB, 0.8 * GIB, 1.6 * GIB)
 _NCCL = Range(0.2 * GIB, 0.5 * GIB, 1.0 * GIB)
 # Parameters that FSDP and ZeRO-3 gather block by block lie in blocks of another stream, which are not free before that has ended, so that each gather
 # may take new ones: beyond what was counted the driver showed up to 0.9 of a fully trained model in fms-acceleration's runs on two cards, and no more
-# than the other unknowns have room for where an adapter trains one (benchmarks/first_sight.md, the third draw's table).
+# than the other unknowns have room for where an adapter trains one (benchmarks/first_sight/memory.md, the third draw's table).
 _REGATHERED = Range(0.0, 0.0, 1.0)
 
 
