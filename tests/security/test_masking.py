@@ -6,6 +6,7 @@ import io
 import json
 import random
 import string
+from itertools import chain
 
 import pytest
 from hypothesis import example, given
@@ -13,10 +14,13 @@ from hypothesis import strategies as st
 
 from stablint import cli
 from stablint.report.plain import to_json
-from stablint.secrets import exit
+from stablint.secrets import exit, masking
 from stablint.secrets.keys import conceal
+from stablint.secrets.languages import YAML
 from stablint.secrets.masking import generated_in, in_name, mask
 from stablint.secrets.veil import without_words
+from tests.security.planted import FILES, LOG
+from tests.security.written import LOGGED, ORDINARY, REACHED, SAID, SCATTERED, WRITTEN
 
 FORTY = "0123456789abcdef0123456789abcdef01234567"
 
@@ -200,3 +204,20 @@ def test_a_stream_that_was_closed_under_it_closes_in_silence():
     with pytest.raises(ValueError):
         guarded.flush()  # what is lost before the end is told
     guarded.close()
+
+
+def test_a_line_without_a_sign_hides_nothing_whatever_stands_around_it() -> None:
+    """Texts of all that is planted, read as YAML: a text of which every line was found quiet has no secret, and the others are searched as ever."""
+    written = chain(*WRITTEN.values(), *REACHED.values(), *SCATTERED.values(), LOGGED, SAID, ORDINARY)
+    for text in [
+        *(file.text for file in FILES),
+        LOG,
+        *(one.replace("%s", "marmalade9-Tz4pLq9Rk2WmXb7c") for one in written),
+    ]:
+        masking._QUIET.clear()
+        before = masking._scan(text, YAML)
+        masking.look_for_signs([text, f"training:\n  {text}\nseed: 42\n"])
+        assert masking._scan(text, YAML) == before, text
+    masking._QUIET.clear()
+    masking.look_for_signs(["seed: 42\nmax_new_tokens: 64\nhub_token: abcdefgh\nlogin:\n"])
+    assert {"seed: 42", "max_new_tokens: 64", ""} == masking._QUIET

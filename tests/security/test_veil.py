@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from stablint.cli import main
-from stablint.secrets.veil import may_be_shown, veiled
+from stablint.secrets.veil import may_be_shown, veiled, veiled_line
 
 WORD, PHRASE = "marmalade", "seven silver spoons"  # neither a key nor a shape tells them
 
@@ -298,3 +298,12 @@ def test_a_cell_is_read_as_what_its_first_line_says(
     main(["check", "n.ipynb"])
     told = capsys.readouterr().out
     assert "n.ipynb" in told and word not in told
+
+
+@pytest.mark.parametrize("language", ["yaml", "python"])
+def test_a_line_by_itself_is_shown_as_within_its_text(language: str) -> None:
+    text = "a: 1\n# hunter2 zq\nmagic:\n  one: [marmalade, 2]\n\n  optim:\n- marmalade\n- b: zebra\rc: d\n  x\noptim: zebra # said zq\n\n"
+    whole, at = veiled(text, language), 0
+    for line in text.split("\n"):
+        assert veiled_line(text, at, at + len(line), language) == whole[at : at + len(line)], line
+        at += len(line) + 1

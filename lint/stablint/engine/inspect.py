@@ -57,11 +57,9 @@ class Inspection(NamedTuple):
         """What must be hidden in all that is printed: the secrets of every file that was read, parsed or not."""
         if self.hidden is not None:
             return self.hidden
-        found = {
-            secret
-            for text in self.files.texts()
-            for secret in masking.known(text.text, languages.language_of(text.path))
-        }
+        read = [(text.text, languages.language_of(text.path)) for text in self.files.texts()]
+        masking.look_for_signs([text for text, language in read if language == languages.YAML])
+        found = {secret for text, language in read for secret in masking.known(text, language)}
         found |= {secret for text in self.files.brought() for secret in masking.known(text.text, "shell")}
         names = (*(text.name for text in self.files.texts()), *self.files.not_found)
         return frozenset(found) | _secrets(self.runs) | {secret for name in names for secret in masking.in_name(name)}

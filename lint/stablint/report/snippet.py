@@ -7,7 +7,7 @@ from stablint.base.light import NamedTuple
 from stablint.report.place import line_starts, line_text, locate
 from stablint.report.plain import commands, plain
 from stablint.secrets.masking import covered, mask
-from stablint.secrets.veil import veiled
+from stablint.secrets.veil import veiled_line
 
 EXCERPT = 110  # of source shown where the screen is wide
 _TAB = 4
@@ -34,8 +34,9 @@ def snippet(
     """The first line of `text[start:end]`, cut to at most `most` columns around the span. `language`: how bare words in it are read."""
     line, column = locate(text, start)
     first = line_starts(text)[line - 1]
+    behind = first + len(line_text(text, line))
     # Masked before it is cut: half a token has lost the shape by which it is known.
-    source = mask(line_text(veiled(covered(text, language), language), line), secrets, same_length=True)
+    source = mask(veiled_line(covered(text, language), first, behind, language), secrets, same_length=True)
     from_, to = min(column - 1, len(source)), min(max(end - first, column), max(len(source), column))
     left = max(0, from_ - most * 6 // 11)
     right = min(len(source), left + most)

@@ -33,7 +33,16 @@ from stablint.secrets.in_recipes import defined
 from stablint.secrets.in_shell import DEFAULT, HERE_DOCUMENT, HERE_STRING, named_items, shell_value, through_shell
 from stablint.secrets.in_yaml import ALIAS, NEXT_ITEM, anchored, anchors_of, yaml_value
 from stablint.secrets.joined import Joined
-from stablint.secrets.keys import LIKELY, SURE, holds_secret, inherited, is_of_text, names_secret, names_section
+from stablint.secrets.keys import (
+    LIKELY,
+    SURE,
+    holds_secret,
+    inherited,
+    is_of_text,
+    looks_generated,
+    names_secret,
+    names_section,
+)
 from stablint.secrets.languages import JSON, LINE, PYTHON, RECIPE, SHELL, TOML, YAML
 from stablint.secrets.literals import Literal, Read, call_frame, expression, flow, literal
 from stablint.secrets.marks import BREAKS, JOINTS, marks_in, of_several_words
@@ -86,25 +95,7 @@ def _assigned(text: str, language: str) -> Iterator[Literal]:
     for mark, end in marks_in(text):
         if mark < done:
             continue
-        start = mark
-        least = max(done, start - _LEFT)
-        while start > least and (
-            text[start - 1] in _IN_KEY or (text[start - 1] > "\x7f" and text[start - 1].isalnum())
-        ):
-            start -= 1
-        if start and text[start - 1] == "\\":
-            escape = _ESCAPE.match(text, start - 1)
-            start = min(escape.end(), mark) if escape is not None else start
-        tail = _TAIL.match(text, mark)
-        done = max(tail.end() if tail is not None else end, end)
-        dots = text.find("...", end, done) if language == LINE else -1
-        done = dots if dots >= 0 else done
-        key = text[start:done].strip(".-")
-        around = None
-        if text[done : done + 1] in BREAKS or text[start - 1 : start] in JOINTS:
-            around = of_several_words(text, start, done, language)
-        if around is not None:
-            key, done = around
+        start, done, key = _key(text, mark, end, done, language)
         strength = names_secret(key.replace("-", "_"))
         if key in ("key", "keys", "token") and text[start - 1 : start] == " ":
             whose = _WHOSE.search(text, max(0, start - 24), start)
@@ -147,6 +138,46 @@ def _assigned(text: str, language: str) -> Iterator[Literal]:
         done = max(done, read.end)
     if "login" in text:
         yield from logins(text)
+
+
+def _key(text: str, mark: int, end: int, done: int, language: str) -> tuple[int, int, str]:
+    """Where the key begins and ends that the word in `text[mark:end]` is of, and its words; nothing before `done` is of it, nor is another line."""
+    start = mark
+    least = max(done, start - _LEFT)
+    while start > least and (text[start - 1] in _IN_KEY or (text[start - 1] > "\x7f" and text[start - 1].isalnum())):
+        start -= 1
+    if start and text[start - 1] == "\\":
+        escape = _ESCAPE.match(text, start - 1)
+        start = min(escape.end(), mark) if escape is not None else start
+    tail = _TAIL.match(text, mark)
+    done = max(tail.end() if tail is not None else end, end)
+    dots = text.find("...", end, done) if language == LINE else -1
+    done = dots if dots >= 0 else done
+    around = None
+    if text[done : done + 1] in BREAKS or text[start - 1 : start] in JOINTS:
+        around = of_several_words(text, start, done, language)
+    key, done = around if around is not None else (text[start:done].strip(".-"), done)
+    return start, done, key
+
+
+_SENTENCE = Pattern(r"[ ][a-z]{2,12}[ ]")  # the number of tokens to …
+_SCALAR_BEHIND = Pattern(r"""["']?:[ \t]{1,8}[\w"'<.+-]""")
+
+
+def named_in_yaml(text: str) -> Iterator[int]:
+    """In which lines a key stands that may name a secret, or what stands below it: where none does, `assigned` finds nothing."""
+    done = 0
+    for mark, end in marks_in(text):
+        if mark < done:
+            continue
+        _, done, key = _key(text, mark, end, done, YAML)
+        strength = names_secret(key.replace("-", "_"))
+        if key == "tokens" and _SENTENCE.match(text, done):
+            if any(looks_generated(word) for word in text[done : text.find("\n", done)].split()):
+                yield mark
+            continue
+        if strength or (names_section(key) and not _SCALAR_BEHIND.match(text, done)):
+            yield mark
 
 
 def _is_prose(text: str, start: int, rest: re.Match[str] | None, language: str, texts: Texts) -> bool:

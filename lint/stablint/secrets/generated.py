@@ -42,8 +42,8 @@ _SUFFIX = Pattern(
 _LEFT = 40  # characters of the line that are looked at
 
 
-def generated(text: str) -> Iterator[tuple[int, int]]:
-    """Where such literals stand."""
+def generated(text: str, most: int = _MOST) -> Iterator[tuple[int, int]]:
+    """Where such literals stand, of the first so many."""
     count = 0
     long = "\n".join([word for word in words_of(text) if len(word) >= _SHORTEST])
     random = {piece for piece in _LETTERS.findall(long) if _is_random(piece)}
@@ -53,7 +53,7 @@ def generated(text: str) -> Iterator[tuple[int, int]]:
             if not _is_of_data(text, start, *found.span()):
                 yield start, end
             count += 1
-            if count >= _MOST:
+            if count >= most:
                 return
     in_base64 = "/" in text and any("/" in word for word in text.split() if len(word) >= _SHORTEST_BASE64)
     for found in _BASE64.finditer(text) if in_base64 else ():

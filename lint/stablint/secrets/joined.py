@@ -8,7 +8,7 @@ from bisect import bisect_right
 from stablint.base.light import Pattern
 
 # Two quotes with nothing but a sign between them, a line that goes on in the next, and an escape of an ASCII letter.
-_APART = Pattern(
+APART = Pattern(
     r"""["'\\](?:
           (?: (?<=[\w-]")(?:[ \t]{1,8}(?:\+[ \t]{0,8})?|\+[ \t]{0,8})" | (?<=[\w-]')(?:[ \t]{1,8}(?:\+[ \t]{0,8})?|\+[ \t]{0,8})'
             | (?<=[\w-]\\)\r?\n[ \t]{0,80} )(?=[\w-])
@@ -26,7 +26,7 @@ class Joined:
         self._places: list[tuple[int, int]] = []  # where it begins there, and how long it is there
         parts: list[str] = []
         at = here = 0
-        for found in _APART.finditer(text):
+        for found in APART.finditer(text):
             written = found[1] or found[2]
             letter = chr(int(written, 16 if found[1] else 8)) if written else ""
             if written and not (letter.isalnum() or letter in "_-"):

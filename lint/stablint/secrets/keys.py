@@ -169,9 +169,17 @@ def inherited(above: str, key: str, strength: int) -> int:
 _ENDS = frozenset(("ns", "ys", "th", "en", "ey"))
 
 
+_TOKENS_OF_TEXT = ("special_tokens", "max_tokens", "new_tokens", "eot_tokens", "pad_tokens")
+
+
 def names_section(key: str) -> bool:
     """Whether vendors' names below this key name secrets: `tokens`, `api_keys`."""
-    return key[-2:].lower() in _ENDS and key.lower().endswith(("tokens", "keys", "auth", "token", "key"))
+    lowered = key[-14:].lower()
+    return (
+        lowered[-2:] in _ENDS
+        and lowered.endswith(("tokens", "keys", "auth", "token", "key"))
+        and not lowered.endswith(_TOKENS_OF_TEXT)
+    )
 
 
 def _of_token(last: str, before: str) -> int:

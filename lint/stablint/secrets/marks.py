@@ -72,7 +72,8 @@ def marks_in(text: str) -> list[Span]:
             if not (begins and _is_letter(text, at - 1)) and not (ends and _is_letter(text, end)):
                 found.append((at, end))
             at = small.find(word, end)
-    if not text.isascii() and any(word in small for word in OTHERS):
+    others = "" if text.isascii() else "\n".join({word for word in small.split() if not word.isascii()})
+    if others and any(word in others for word in OTHERS):
         found += [found_at.span() for found_at in _OTHERS.finditer(small)]
     found.sort()
     kept: list[Span] = []

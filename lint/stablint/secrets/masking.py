@@ -8,13 +8,13 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from stablint.base.light import NamedTuple
-from stablint.secrets.assignments import assigned
+from stablint.secrets.assignments import assigned, named_in_yaml
 from stablint.secrets.exit import STARS
 from stablint.secrets.generated import generated
 from stablint.secrets.hints import may_hold_secret
-from stablint.secrets.joined import Joined
+from stablint.secrets.joined import APART, Joined
 from stablint.secrets.keys import SURE, holds_secret, looks_generated, names_secret
-from stablint.secrets.languages import LINE, PYTHON
+from stablint.secrets.languages import LINE, PYTHON, YAML
 from stablint.secrets.literals import literal as as_literal
 from stablint.secrets.prose import Texts
 from stablint.secrets.shapes import shaped
@@ -33,7 +33,36 @@ class _Scanned(NamedTuple):
     told: tuple[tuple[int, int], ...]
 
 
+_QUIET: set[str] = set()
+_MOST_QUIET = 100_000
+_LONGEST_LINE = 400
+_OF_DATA = 20_000  # characters of a text whose lines are no settings, and like no others
+
+
+def look_for_signs(texts: list[str]) -> None:
+    """Which lines of texts of YAML hold no sign of a secret, whatever stands around them: each different line is looked at once, since the files of a
+    folder are much alike, and a text of such lines needs no search of its own."""
+    if len(_QUIET) > _MOST_QUIET:
+        _QUIET.clear()
+    lines = set[str]().union(*(text.split("\n") for text in texts if len(text) < _OF_DATA)) - _QUIET
+    lines = {line for line in lines if len(line) <= _LONGEST_LINE and not _goes_on(line)}
+    for of_ascii in (True, False):  # looking through ASCII is several times faster
+        text = "\n".join(["", *(line for line in lines if line.isascii() is of_ascii), ""])
+        signs = [start for start, _ in (*generated(text, len(text)), *shaped(text))] + [*named_in_yaml(text)]
+        signs += [found.start() for found in APART.finditer(text)] if "\\" in text else []
+        lines -= {text[text.rfind("\n", 0, at) + 1 : text.find("\n", at)] for at in signs}
+    _QUIET.update(lines)
+
+
+def _goes_on(line: str) -> bool:
+    """A command may go on in the next line, or be written as a list over several lines."""
+    end = line.rstrip()[-1:]
+    return end == "\\" or (end == "," and ('"' in line or "'" in line)) or "login" in line
+
+
 def _scan(text: str, language: str) -> _Scanned:
+    if language == YAML and _QUIET.issuperset(text.split("\n")):
+        return _Scanned((), ())
     found, aside = set(generated(text)) if language else set(), set[tuple[int, int]]()
     if found and language == PYTHON:
         texts = Texts(text)

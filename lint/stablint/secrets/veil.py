@@ -293,6 +293,21 @@ def veiled(text: str, language: str) -> str:
     return _starred(text, _READERS.get(language, _plain)(text))
 
 
+def veiled_line(text: str, start: int, end: int, language: str) -> str:
+    """A line as it is shown. Of YAML no more is read than what stands below the same outermost key."""
+    if language != YAML:
+        return veiled(text, language)[start:end]
+    above = start
+    while above and not (text[above : above + 1].isalpha() and _begins(text, above)):
+        above = text.rfind("\n", 0, above - 1) + 1
+    return veiled(text[above:end], language)[start - above :]
+
+
+def _begins(text: str, at: int) -> bool:
+    pair = _PAIR.match(text[at : text.find("\n", at)])
+    return pair is not None and pair[2] is not None
+
+
 def veiled_lines(text: str, path: str) -> frozenset[str]:
     before, after = (
         text.split("\n"),
