@@ -102,8 +102,12 @@ _OWN = (
     ("decoder_last_pipeline_num_layers", "launch.megatron.decoder_last_pipeline_num_layers", "plain"),
     ("pipeline_model_parallel_layout", "launch.megatron.pipeline_model_parallel_layout", "text"),
     ("main_grads_dtype", "launch.megatron.main_grads_dtype", "text"),
+    ("model_type", "training.model_type", "text"),
+    ("template", "training.template", "text"),
+    ("external_plugins", "training.external_plugins", "plain"),
+    ("custom_register_path", "training.custom_register_path", "plain"),
 )  # fmt: skip
-# 2.x (argument.py at v2.6.1). `model_type` names a model by ms-swift's own word, which says nothing here.
+# 2.x (argument.py at v2.6.1).
 _SECOND = (
     ("model_id_or_path", "model.name_or_path", "text"),
     ("use_flash_attn", "model.attn_implementation", "flash"),
@@ -196,6 +200,10 @@ def lower(block: Block, layer: str = "file", command: str = "") -> Fragment:
     )  # a file becomes flags as well
     statements = tuple(lower_mapping(block, ROWS, layer, huggingface.training_row, flags=flags))
     statements = (*_sharded(statements), *_stage(block, layer, command, statements), *_handed(block, layer))
+    if (
+        "quant_bits" in keys and "quant_method" not in keys and not block.mapping.open
+    ):  # a number without a method quantises nothing
+        statements = tuple(s for s in statements if not s.fact.startswith("quantization.load_in_"))
     stated = {s.fact: s.value for s in statements}
     state = OPEN if block.mapping.open or inner is not None or megatron else CLOSED
     scopes = dict.fromkeys(("training", "lora", "quantization", "model", "data", "fsdp"), state)
