@@ -128,6 +128,8 @@ def with_its_way(parts: list[Part], programs: list[Program], around: Around) -> 
     statements = [one for part in parts for one in part.fragment.statements]
     known = {one.fact for one in statements if not isinstance(one.value, Unknown)}
     dropped = {"model.partly_frozen"} if told.freezes_another else set()
+    if call and any(one.fact == "training.do_train" and one.value is False for one in statements if _is_default(one)):
+        dropped |= {"training.do_train"}  # of a command that nobody sees
     more: list[Statement] = []
     scopes: dict[str, str] = {}
     if known.isdisjoint(_WAYS):

@@ -263,7 +263,7 @@ def _with_its_program(
 def _of_users(paths: list[str], files: Files, options: Options) -> Iterator[Run]:
     """For `show`: the runs of the programs that take what these files say, of which nothing is known by itself."""
     for path in paths:
-        program = files.around.user(path) if files.around is not None else None
+        program = (files.around.user(path) or files.around.training(path)) if files.around is not None else None
         files.linked.discard(program or "")  # by the file that makes no run with it
         for run in assemble([program], files, options) if program is not None else ():
             name = files.name(path)

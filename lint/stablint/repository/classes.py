@@ -31,7 +31,20 @@ from stablint.syntax.python.library import LIBRARIES
 from stablint.syntax.python.parse import parse
 from stablint.syntax.python.places import Places
 from stablint.syntax.python.scope import dotted
-from stablint.syntax.tree import Call, Document, Entry, Mapping, Module, Node, Notes, Scalar, Sequence, Unknown
+from stablint.syntax.tree import (
+    Call,
+    Document,
+    Entry,
+    Mapping,
+    Module,
+    Node,
+    Notes,
+    Piece,
+    Scalar,
+    Sequence,
+    Unknown,
+    View,
+)
 
 # Names of what holds a program's settings.
 _SETTINGS = re.compile(r"arg|pars|opt|conf|cfg|setting|param|hp\b", re.IGNORECASE)
@@ -74,9 +87,11 @@ class Classes:
         options = self._options(document)
         if document.view is None:
             options = {**_scalars(by_environment(document.text.text)), **options}
-        declared = {**_declared(module), **options}
+        own = _declared(module)
+        declared = {**own, **options, **self._started_with(document.text.path)}
         worth = self._worth(document, document.text.text, declared)
-        if worth is not None and (decided := worth.decided()) is not None:
+        options = {**{name: made for name, one in own.items() if (made := worth.default(one)) is not one}, **options}
+        if document.view is None and (decided := worth.decided()) is not None:
             document, module = document._replace(root=decided[1]), decided[1]
             worth = self._worth(document, decided[0], declared)
         known: dict[str, Own | None] = {}
@@ -91,12 +106,13 @@ class Classes:
         again = tuple(one for call in module.calls if isinstance(one := calls.node(call), Call))
         return document._replace(root=module._replace(calls=again, notes=Notes()))
 
-    def _worth(self, document: Document, text: str, options: dict[str, Node]) -> _Worth | None:
-        if document.view is not None or not document.text.path.endswith(".py"):
-            return None
-        made_of, _ = self._modules_of.closure(document.text.path)
-        others = [one.text for one in made_of if one.path != document.text.path]
-        return _Worth(text, others, options)
+    def _worth(self, document: Document, text: str, options: dict[str, Node]) -> _Worth:
+        path, view = document.text.path, document.view
+        if view is not None:
+            self._modules_of.cells[path] = view.source
+        made_of, _ = self._modules_of.closure(path)
+        others = [one.text for one in made_of if one.path != path]
+        return _Worth(view.source if view is not None else text, others, options, view)
 
     def _options(self, document: Document) -> dict[str, Node]:
         """What modules that the program imports declare as options or settings, by name, where they agree: `from args import args`,
@@ -122,6 +138,14 @@ class Classes:
                         for entry in call.arguments.entries:
                             found.setdefault(entry.key, []).append(entry.value)
         return {name: several[0] for name, several in found.items() if all(_alike(one, several[0]) for one in several)}
+
+    def _started_with(self, path: str) -> dict[str, Node]:
+        """The options of the program that a module is part of."""
+        start = self._modules_of.starter(path)
+        calls = self._declared(start) if start is not None and start != path else ()
+        return {
+            one.key: one.value for call in calls if call.name == "argparse.options" for one in call.arguments.entries
+        }
 
     def _declared(self, path: str) -> tuple[Call, ...]:
         """The options and dataclasses of a module."""
@@ -286,7 +310,7 @@ class _Again:
         found: dict[str, Own],
         options: dict[str, Node],
         text: str,
-        worth: _Worth | None,
+        worth: _Worth,
         settings: dict[str, object],
     ) -> None:
         self._found, self._settings = found, settings
@@ -336,9 +360,10 @@ class _Again:
         of_object = _OF_OBJECT.match(node.value.reason) if self._settings else None
         if of_object is not None and not missing(value := taken(of_object[1], self._settings)):
             return node._replace(value=value, form=f"default:{name}")
+        handed = self._worth.of(node) if _is_handed(node) else node
         declared = self._options.get(name)
-        if declared is None:
-            return self._worth.of(node) if self._worth is not None and _is_handed(node) else node
+        if declared is None or not isinstance(handed.value, Unknown):
+            return handed
         if isinstance(declared, Scalar) and isinstance(declared.value, Unknown):
             return node._replace(value=Unknown(f"`{self._text[node.start : node.end]}` {FROM_FLAGS}", key=name))
         if isinstance(declared, Scalar):
@@ -362,7 +387,12 @@ def _is_handed(node: Node) -> bool:
     return _HANDED.search(reason) is not None or (reason.startswith("`self.") and _OF_OBJECT.match(reason) is not None)
 
 
-_HANDED = re.compile(r"is a parameter\Z|is assigned \d+ times\Z|\Adepends on `|\Acomputed when the program runs\Z")
+_HANDED = re.compile(
+    r"is a parameter\Z|comes from another module\Z|is assigned \d+ times\Z|\Adepends on `|\Acomputed when the program runs\Z"
+)
+
+
+_CONSTANT = re.compile(r"\A[\w.]*\b[A-Z][A-Z0-9_]*\Z|environ|getenv")
 
 
 def _declared(module: Module) -> dict[str, Node]:
@@ -379,8 +409,9 @@ def _declared(module: Module) -> dict[str, Node]:
 class _Worth:
     """What parameters and attributes of the program's own objects come to."""
 
-    def __init__(self, text: str, others: list[str], options: dict[str, Node]) -> None:
+    def __init__(self, text: str, others: list[str], options: dict[str, Node], view: View | None) -> None:
         self._text, self._options = text, options
+        self._pieces = view.pieces if view is not None else (Piece(0, len(text), 0, len(text)),)
         self._program = Program([text, *others], self._named, {})
 
     def _named(self, name: str) -> object:
@@ -406,21 +437,33 @@ class _Worth:
         made = python_reader.module(text) if found else None
         return (text, made) if isinstance(made, Module) else None
 
+    def default(self, node: Node) -> Node:
+        """Of an option: a constant of another module, be it that of a variable of the environment."""
+        unknown = isinstance(node, Scalar) and isinstance(node.value, Unknown)
+        spelled = self._text[self._within(node.start) : self._within(node.end)] if unknown else ""
+        return self.of(node) if isinstance(node, Scalar) and _CONSTANT.search(spelled) else node
+
     def of(self, node: Scalar) -> Scalar:
         """By its default where a caller may say it otherwise, and by the option that decides it."""
-        spelled = self._text[node.start : node.end]
+        begin, end = self._within(node.start), self._within(node.end)
+        spelled = self._text[begin:end]
         tree = parse(spelled) if self._program.trees else None
         first = tree.body[0] if isinstance(tree, ast.Module) and len(tree.body) == 1 else None
         if not isinstance(first, ast.Expr):
             return node
         self._program.asked = set()
-        value = self._program.only(first.value, at(self._program.trees[0], self._text.count("\n", 0, node.start) + 1))
+        value = self._program.only(first.value, at(self._program.trees[0], self._text.count("\n", 0, begin) + 1))
         names = sorted(self._program.asked)
         if isinstance(value, (bool, int, float, str)):
             return node._replace(value=value, form="default:" + ",".join(names or [spelled.rpartition(".")[2]]))
         if len(names) == 1 and names[0] in self._options:
             return node._replace(value=Unknown(f"`{spelled}` {FROM_FLAGS}", key=names[0]))
         return node
+
+    def _within(self, offset: int) -> int:
+        """Where a place of the file stands in the program's text, that of a notebook's cells."""
+        one = next((one for one in self._pieces if one.at <= offset <= one.till), None)
+        return min(one.start + offset - one.at, one.end) if one is not None else 0
 
 
 def _made_number(call: Call) -> Scalar | None:

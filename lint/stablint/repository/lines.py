@@ -45,6 +45,14 @@ def is_within(text: str, at: int, names: list[str]) -> bool:
     return False
 
 
+def is_by_caller(text: str, at: int) -> bool:
+    """Whether a line stands in a branch that asks for a switch which each caller of its function gives: `if not trainable:`."""
+    head = text[:at].rpartition("def ")[2]
+    asked = re.findall(r"^[ \t]+if (?:not )?(\w+):[ \t]*$", head, re.MULTILINE)
+    taken = re.match(r"\w+\(([^()]*(?:\([^()]*\)[^()]*)*)\)", head)
+    return taken is not None and any(re.search(rf"\b{name}\b", taken[1]) for name in asked[-1:])
+
+
 def is_decided(text: str, at: int) -> bool:
     """Whether a line stands in a branch by what may be an option."""
     lines = text[:at].splitlines()

@@ -5,9 +5,10 @@ Asked only where a file is shown.
 
 from __future__ import annotations
 
+import ast
 import re
 
-from stablint.repository.worth import UNKNOWN, Called, Program
+from stablint.repository.worth import UNKNOWN, Called, Program, argument
 from stablint.syntax.python.scope import dotted
 
 _MODEL = re.compile(
@@ -30,9 +31,38 @@ def model(program: Program) -> str:
         if _loads(one):
             node = one.node
             asked = node.args[0] if node.args else next((k.value for k in node.keywords if k.arg in _FIRST), None)
-            found.add(program.only(asked, one.where) if asked is not None else UNKNOWN)
+            name = program.only(asked, one.where) if asked is not None else UNKNOWN
+            if isinstance(asked, ast.Name) and not isinstance(name, str):
+                name = _of_the_trained(program, one, asked.id)
+            found.add(name)
     name = found.pop() if len(found) == 1 else ""
     return name if isinstance(name, str) else ""
+
+
+def _of_the_trained(program: Program, load: Called, name: str) -> object:
+    """What the function that loads is given where it is last called for what a trainer gets: `model = load(A)`, `model = load(B)`, `Trainer(model)`."""
+    within, main = load.where.function, program.trees[0]
+    trainers = [
+        one
+        for one in program.calls
+        if one.where.tree is main and (dotted(one.node.func) or [""])[-1].endswith("Trainer")
+    ]
+    if within is None or len(trainers) != 1:
+        return UNKNOWN
+    (trainer,) = trainers
+    given = next((k.value for k in trainer.node.keywords if k.arg == "model"), next(iter(trainer.node.args), None))
+    calls = [
+        one
+        for one in program.calls
+        if one.where.tree is main
+        and (dotted(one.node.func) or [""])[-1] == within.name
+        and one.node.lineno < trainer.node.lineno
+        and isinstance(given, ast.Name)
+        and given.id in re.findall(r"\w+", one.target)
+    ]
+    last = max(calls, key=lambda one: one.node.lineno, default=None)
+    handed = argument(last.node, within, name, False) if last is not None else None
+    return program.only(handed, trainer.where) if handed is not None else UNKNOWN
 
 
 def _loads(one: Called) -> bool:

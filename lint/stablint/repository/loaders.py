@@ -46,6 +46,7 @@ def loader(path: str, files: Files) -> Loader | None:
     beneath: list[str] = []
     parsing: list[str] = []
     parsers = [f"{framework(name).parser}(".encode() for name in _parsed(path, files)]
+    parsers += [b"ArgumentParser(("] if parsers else []  # a class of one's own that fills dataclasses from a file
     for program in programs_of(root, files):
         raw = referrers.content(program, files) if program.endswith(".py") else b""
         text = raw.decode("utf-8", "replace")

@@ -13,7 +13,7 @@ from stablint.base.light import NamedTuple
 from stablint.frameworks import own
 from stablint.frameworks.fragment import plain_value
 from stablint.repository.given import Given, stated, truth
-from stablint.repository.lines import asks, calls_of, function_at, is_decided, is_within
+from stablint.repository.lines import asks, calls_of, function_at, is_by_caller, is_decided, is_within
 from stablint.run.fact import Statement
 from stablint.syntax.tree import Document, Entry, Unknown
 
@@ -117,6 +117,8 @@ def frozen(texts: list[str], options: Table[str, Given]) -> bool:
         for found in _FREEZES.finditer(text):
             if "True" in found[0] or _is_of_another(text, found) or is_within(text, found.start(2), off):
                 continue
+            if is_by_caller(text, found.start(2)):
+                continue  # of the model that is only asked
             if _denies(found[0], off):
                 continue
             name = function_at(text, found.start(2))

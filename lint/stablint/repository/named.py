@@ -84,6 +84,29 @@ def base(given: Table[str, Given]) -> Iterator[Statement]:
         yield stated("model.name_or_path", value, one.document, one.entry)
 
 
+_IN_4_BITS = {
+    "bits": 4,
+    "quant_bits": 4,
+    "quantization_bit": 4,
+    "load_in_4bit": True,
+    "use_4bit": True,
+    "use_qlora": True,
+    "qlora": True,
+}
+
+
+def quantised(given: Table[str, Given], texts: list[str]) -> Iterator[Statement]:
+    """That the weights are loaded in 4 bits, by a name which the program asks for: `bits: 4`."""
+    for name, value in _IN_4_BITS.items():
+        one = given.get(name)
+        if (
+            one is not None
+            and truth(one.entry) == value
+            and any("load_in_4bit" in text and name in text for text in texts)
+        ):
+            yield stated("quantization.load_in_4bit", True, one.document, one.entry)
+
+
 def given_or_default(options: Table[str, Given], given: Table[str, Given], text: str) -> tuple[Statement, ...]:
     """Switches of the precision that the command gives, and the model that the parser has for a default."""
     found = [

@@ -12,6 +12,7 @@ from collections.abc import Callable, Container, Iterator
 
 from stablint.assemble.files import Files
 from stablint.repository.programs import programs_of
+from stablint.repository.readers import placed
 from stablint.repository.referrers import content
 from stablint.syntax.python.guard import too_deep
 from stablint.syntax.python.parse import parse
@@ -44,7 +45,7 @@ class Objects:
     def of(self, document: Document) -> dict[str, object]:
         """The settings that this program, or the one that imports it, gets."""
         path, text = document.text.path, document.text.text
-        if document.view is not None or not path.endswith(".py") or not _speaks(text):
+        if document.view is not None or not path.endswith(".py") or not (_speaks(text) or _LOADED.search(text)):
             return {}
         if path not in self._known:
             self._known[path] = {}  # a program that asks for itself
@@ -52,6 +53,11 @@ class Objects:
         return self._known[path]
 
     def _made_for(self, path: str, text: str) -> dict[str, object]:
+        if not _makes(text) and (files := self.loaded(path, text)):
+            found: dict[str, object] = {}
+            for name, one in files.items():
+                self._load(os.path.dirname(one), os.path.basename(one), _WORDS.sub("", name), found, {}, [1])
+            return {key: _number(value) for key, value in found.items()}
         program = path if _makes(text) else self._starter(path)
         said = content(program, self._files).decode("utf-8", "replace") if program is not None else ""
         if program is None or not _makes(said):
@@ -73,10 +79,17 @@ class Objects:
             if taken is not None and taken[1] in found:
                 found[key] = found[taken[1]]
         return {
-            key: float(value) if isinstance(value, str) and _NUMBER.match(value) else value
+            key: _number(value)
             for key, value in found.items()
             if not (isinstance(value, str) and ("${" in value or value == "???"))
         }
+
+    def loaded(self, program: str, text: str) -> dict[str, str]:
+        """The files that a program loads by the names that stand in it, by what they are assigned to: `dpo_cfg = load_yaml("configs/dpo.yaml")`."""
+        root = self._files.root(program)
+        said = ((name or within, path or opened) for name, path, opened, within in _LOADED.findall(text))
+        found = {name: placed(path, program, root) for name, path in said}
+        return {name: path for name, path in found.items() if path is not None and os.path.isfile(path)}
 
     def _asked_below(self, folder: str) -> list[str]:
         start = os.path.join(folder, "")
@@ -143,9 +156,11 @@ class Objects:
         here = path.endswith(".py") and _IS_CONFIGURATION.search(content(path, self._files)) is not None
         for program in programs_of(root, self._files) if os.path.isdir(root) else ():
             raw = content(program, self._files) if program.endswith(".py") and program != path else b""
+            text = raw.decode("utf-8", "replace") if raw else ""
+            if os.path.basename(path) in text and path in self.loaded(program, text).values():
+                found.append(program)
             if b"hydra.main" not in raw and b"DEFINE_config_file" not in raw:
                 continue
-            text = raw.decode("utf-8", "replace")
             main = main_file(program, text)
             folders = (os.path.dirname(program), os.path.join(root, "configs"))
             composed = (
@@ -157,6 +172,17 @@ class Objects:
 
 
 _IS_CONFIGURATION = re.compile(rb"\bdef get_config\b[\s\S]{0,400}?ConfigDict\(")
+
+
+_LOADED = re.compile(
+    r"""^[ \t]*(\w{1,60})[ \t]*=[ \t]*(?:\w{1,40}\.){0,3}\w{0,40}(?:load|read|open|parse)\w{0,40}\((?:open\()?[ \t]*["']([\w./-]{1,200}\.(?:ya?ml|json))["']"""
+    r"""|^[ \t]*with[ \t]+open\([ \t]*["']([\w./-]{1,200}\.(?:ya?ml|json))["'][^\n]{0,60}\n[ \t]+(\w{1,60})[ \t]*=[ \t]*(?:\w+\.)?\w{0,9}load\w{0,20}\(""",
+    re.MULTILINE,
+)
+
+
+def _number(value: object) -> object:
+    return float(value) if isinstance(value, str) and _NUMBER.match(value) else value
 
 
 def _speaks(text: str) -> bool:

@@ -53,6 +53,7 @@ class Source(NamedTuple):
 class Sources:
     def __init__(self, files: Files) -> None:
         self._files = files
+        self.cells: dict[str, str] = {}  # of notebooks that are being read
         self._closures: dict[str, tuple[list[Source], bool]] = {}
         self._known: dict[str, list[Given]] = {}
         self._importing: dict[str, list[str]] = {}
@@ -146,7 +147,9 @@ class Sources:
     def _text(self, path: str) -> str:
         if path.endswith(".py"):
             return content(path, self._files).decode("utf-8", "replace")
-        return "\n".join(one.view.source for one in self._files.documents(path) if one.view is not None)
+        return self.cells.get(path) or "\n".join(
+            one.view.source for one in self._files.documents(path) if one.view is not None
+        )
 
     def _modules(self, name: str, beside: str) -> list[str]:
         """The files of the repository that an import means: the module, or the package and the module of that name in it."""

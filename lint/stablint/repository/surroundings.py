@@ -157,7 +157,7 @@ class Surroundings:
 
     def user(self, path: str) -> str | None:
         """The only program that trains and takes what a file says: by importing it, through Hydra or through ml_collections."""
-        if not os.path.isdir(self._files.root(path)) or not path.endswith((".py", ".yaml", ".yml")):
+        if not os.path.isdir(self._files.root(path)) or not path.endswith((".py", ".yaml", ".yml", ".json")):
             return None
         found = self._objects.readers(path)
         said = content(path, self._files) if path.endswith(".py") and not found else b""

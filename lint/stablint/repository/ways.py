@@ -24,9 +24,11 @@ _COMMENT = re.compile(r'^[ \t]*#[^\n]*$|^[ \t]*[rRuU]?"""[^"]*(?:"{1,2}(?!")[^"]
 
 # What another dtype than float32 may come by.
 _CASTS = re.compile(
-    r"autocast|\.half\(|float16|\bfp16|bf16|\bamp\b|GradScaler|dtype|load_in_|mixed_precision|from_pretrained\([^()]*\*\*|deepspeed|accelerat",
+    r"autocast|\.half\(|float16|\bfp16|bf16|\bamp\b|GradScaler|dtype(?!\s*=\s*(?:torch|np|numpy)\.(?:float32|float\b(?!16)|long|u?int\d*|bool))|load_in_|mixed_precision|from_pretrained\([^()]*\*\*|deepspeed|accelerat",
     re.IGNORECASE,
 )
+
+_LOADS = re.compile(r"(?<!Tokenizer)(?<!TokenizerFast)(?<!Processor)(?<!Config)\.from_pretrained\(")
 
 
 class Ways:
@@ -57,6 +59,7 @@ class Ways:
                 *self._measures(program, texts[0]),
                 *named.of_section(program, fragments),
                 *named.base(given),
+                *named.quantised({**options, **given}, texts),
                 *(
                     (stated("model.name_or_path", name, document, None),)
                     if document is not None and (name := model(made_of))
@@ -65,7 +68,7 @@ class Ways:
                 *named.by_own_names(options, texts),
                 *(
                     (stated("model.dtype", "float32", document, None),)
-                    if document is not None and plain and not any("from_pretrained(" in text for text in texts)
+                    if document is not None and plain and not any(map(_LOADS.search, texts))
                     else ()
                 ),
                 *(

@@ -9,6 +9,7 @@ import ast
 import operator
 from collections.abc import Callable, Iterator
 from collections.abc import Mapping as Table
+from itertools import repeat
 
 from stablint.base.light import NamedTuple
 from stablint.repository.objects import missing, taken
@@ -16,7 +17,7 @@ from stablint.syntax.python.guard import too_deep
 from stablint.syntax.python.parse import parse
 from stablint.syntax.python.scope import dotted
 
-_FAR = 6  # callers of callers, and what is assigned in turn
+_FAR = 9  # callers of callers, and what is assigned in turn
 _MOST = 400_000  # characters of a program and its modules
 _MANY = 12  # calls of one function
 _LOOKED_UP = 20_000  # names
@@ -35,6 +36,14 @@ class Where(NamedTuple):
     function: ast.FunctionDef | None
     owner: ast.ClassDef | None
     outer: Where | None = None  # of a function within a function
+
+
+class Bound(NamedTuple):
+    """What a name is given, and the branches that this stands in."""
+
+    value: ast.expr | None
+    branches: tuple[tuple[ast.If, bool], ...]
+    where: Where
 
 
 class Made(NamedTuple):
@@ -70,6 +79,7 @@ _ORDERED: dict[type[ast.cmpop], Callable[[float, float], bool]] = {
     ast.Gt: operator.gt,
     ast.GtE: operator.ge,
 }
+_OF_A_WORD: dict[str, Callable[[str], object]] = {"strip": str.strip, "lower": str.lower, "upper": str.upper}
 _NUMBERS = {"int": int, "float": float, "str": str}
 
 
@@ -88,41 +98,53 @@ class Program:
         self._called: dict[str, list[Called]] = {}  # by the last word of what is called
         self.tests: list[tuple[ast.If | ast.IfExp, Where]] = []
         self._classes: dict[str, ast.ClassDef] = {}
+        self._functions: dict[str, Where] = {}
+        self._flags: dict[str, bool] = {}  # options without a value, as they are where nobody gives them
         self._assigned: dict[tuple[str, str], list[tuple[ast.expr | None, Where]]] = {}  # `self.x = …`, by the class
-        self._bound: dict[int, dict[str, list[ast.expr | None]]] = {}  # names, by the function or the module
+        self._bound: dict[int, dict[str, list[Bound]]] = {}  # names, by the function or the module
         self._touched: set[str] = set()  # attributes that are set from elsewhere
         for tree in self.trees:
             self._look(tree)
 
     def _look(self, tree: ast.Module) -> None:
-        pending: list[tuple[ast.AST, Where, str]] = [(tree, Where(tree, None, None), "")]
+        pending: list[tuple[ast.AST, Where, str, tuple[tuple[ast.If, bool], ...]]] = [
+            (tree, Where(tree, None, None), "", ())
+        ]
         while pending:
-            node, where, target = pending.pop()
+            node, where, target, branches = pending.pop()
             if isinstance(node, ast.ClassDef):
                 self._classes.setdefault(node.name, node)
                 where = where._replace(owner=node, function=None)
             elif isinstance(node, ast.FunctionDef):
-                where = _within(where, node)
+                where, branches = _within(where, node), ()
+                self._functions.setdefault(node.name, where)
             elif isinstance(node, ast.Call):
                 self.calls.append(Called(node, where, target))
                 self._called.setdefault(_last(node.func), []).append(self.calls[-1])
+                self._flags.update(_flag(node))
             elif isinstance(node, (ast.If, ast.IfExp)) and tree is self.trees[0]:
                 self.tests.append((node, where))
             for name, value in _bindings(node):
                 if isinstance(name, ast.Name):
                     bound = self._bound.setdefault(id(where.function or tree), {})
-                    bound.setdefault(name.id, []).append(value)
+                    bound.setdefault(name.id, []).append(Bound(value, branches, where))
                 elif where.owner is not None and isinstance(name.value, ast.Name) and name.value.id == "self":
                     self._assigned.setdefault((where.owner.name, name.attr), []).append((value, where))
                 else:
                     self._touched.add(name.attr)
             if isinstance(node, ast.Assign):
                 target = ast.unparse(node.targets[0]) if len(node.targets) == 1 else ""
-            pending += [(one, where, target) for one in ast.iter_child_nodes(node)]
+            if isinstance(node, ast.If):
+                pending.append((node.test, where, target, branches))
+                pending += [(one, where, target, (*branches, (node, True))) for one in node.body]
+                pending += [(one, where, target, (*branches, (node, False))) for one in node.orelse]
+                continue
+            pending += [(one, where, target, branches) for one in ast.iter_child_nodes(node)]
 
     def _say(self, name: str) -> object:
         self.asked.add(name)
-        return self._named(name)
+        said = self._named(name)
+        return self._flags.get(name, said) if isinstance(said, _Unknown) else said
 
     def decided(self) -> Iterator[tuple[ast.If | ast.IfExp, bool]]:
         """The branches of the program whose test comes to the same whoever starts it."""
@@ -201,11 +223,31 @@ class Program:
             one, other = self.several(node.left, where, far), self.several(node.comparators[0], where, far)
             if (ordered := _ORDERED.get(type(node.ops[0]))) is not None:
                 return ordered(one[0], other[0]) if _is_number(one) and _is_number(other) else UNKNOWN  # type: ignore[arg-type]
+            if isinstance(node.ops[0], (ast.In, ast.NotIn)) and isinstance(
+                node.comparators[0], (ast.Tuple, ast.List, ast.Set)
+            ):
+                within = [self.only(each, where, far) for each in node.comparators[0].elts]
+                known = len(one) == 1 and not any(isinstance(each, _Unknown) for each in (*one, *within))
+                return (one[0] in within) == isinstance(node.ops[0], ast.In) if known else UNKNOWN
             asks = _COMPARED.get(type(node.ops[0]))
             known = len(one) == len(other) == 1 and not any(isinstance(each, _Unknown) for each in (one[0], other[0]))
             return asks(one[0], other[0]) if asks is not None and known else UNKNOWN
         if isinstance(node, ast.Call) and ast.unparse(node.func) == "torch.cuda.is_available":
             return True  # who trains has a card
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr in _OF_A_WORD
+            and not node.args
+        ):
+            word = self.only(node.func.value, where, far)
+            return _OF_A_WORD[node.func.attr](word) if isinstance(word, str) else UNKNOWN
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in self._functions:
+            of = self._functions[node.func.id]
+            last = of.function.body[-1] if of.function is not None and len(of.function.body) < 3 else None
+            return (
+                self.only(last.value, of, far) if isinstance(last, ast.Return) and last.value is not None else UNKNOWN
+            )
         if isinstance(node, ast.Call) and node.args:
             words = dotted(node.func) or [""]
             if words[-1] in _NUMBERS and len(node.args) == 1:
@@ -247,23 +289,33 @@ class Program:
             if name in _parameters(scope.function):
                 return [(None, scope)] if found else list(self._handed(name, scope))
             if found:
-                return _alike(found, scope)
+                return self._alike(found, scope)
             scope = scope.outer
         if found := self._bound.get(id(where.tree), {}).get(name, []):
-            return _alike(found, Where(where.tree, None, None))
+            return self._alike(found, Where(where.tree, None, None))
         constant = self._elsewhere(name, where)
         return [constant] if constant is not None else []
 
     def _elsewhere(self, name: str, where: Where) -> tuple[ast.expr, Where] | None:
         """A constant of another module: `LENGTH`, `config.LENGTH`."""
         found = [
-            (value, Where(tree, None, None))
+            made[0]
             for tree in self.trees
-            if tree is not where.tree and name.isupper()
-            for value in self._bound.get(id(tree), {}).get(name, [])
-            if value is not None
+            if tree is not where.tree and name.isupper() and name in self._bound.get(id(tree), {})
+            if (made := self._alike(self._bound[id(tree)][name], Where(tree, None, None)))[0][0] is not None
         ]
-        return found[0] if len(found) == 1 else None
+        return found[0] if len(found) == 1 else None  # type: ignore[return-value]
+
+    def _alike(self, found: list[Bound], where: Where) -> list[tuple[ast.expr | None, Where]]:
+        """What a name is given in the branches that are taken, where that is but one thing."""
+        if len(found) > 1:
+            found = [one for one in found if not any(map(self._is_left, one.branches, repeat(one.where)))]
+        values = {one.value and ast.dump(one.value) for one in found}
+        return [(found[0].value if len(values) == 1 else None, where)]
+
+    def _is_left(self, branch: tuple[ast.If, bool], where: Where) -> bool:
+        test = self.only(branch[0].test, where)
+        return not isinstance(test, _Unknown) and bool(test) != branch[1]
 
     def _once(self, name: str, where: Where) -> tuple[ast.expr, Where] | None:
         found = self._meant(name, where)
@@ -280,7 +332,7 @@ class Program:
             known = isinstance(said, (bool, int, float, str))
             yield ast.Constant(said) if known else default if not calls else None, Where(where.tree, None, None)  # type: ignore[arg-type]
         for call, place in calls[:_MANY]:
-            given = _argument(call, function, name, where.owner is not None and where.outer is None)
+            given = argument(call, function, name, where.owner is not None and where.outer is None)
             if given is None and (any(one.arg is None for one in call.keywords) or _is_spread(call)):
                 self._say(name)  # what is handed on may say it
             yield (given, place) if given is not None else (default, Where(where.tree, None, None))
@@ -334,7 +386,7 @@ class Program:
             starts = next((f for f in one.body if isinstance(f, ast.FunctionDef) and f.name == "__init__"), None)
             assigned = self._assigned.get((one.name, name), [])
             if starts is not None and len(assigned) == 1 and isinstance(assigned[0][0], ast.Name):
-                given = _argument(made.call, starts, assigned[0][0].id, True)
+                given = argument(made.call, starts, assigned[0][0].id, True)
                 if given is not None:
                     yield from self.several(given, made.where, far)
                     return
@@ -435,10 +487,6 @@ def _within(where: Where, function: ast.FunctionDef) -> Where:
     return where._replace(function=function, outer=where if where.function is not None else None)
 
 
-def _alike(found: list[ast.expr | None], where: Where) -> list[tuple[ast.expr | None, Where]]:
-    return [(found[0] if len({one and ast.dump(one) for one in found}) == 1 else None, where)]
-
-
 def _last(called: ast.expr) -> str:
     return called.attr if isinstance(called, ast.Attribute) else called.id if isinstance(called, ast.Name) else ""
 
@@ -463,7 +511,7 @@ def _parameters(function: ast.FunctionDef) -> list[str]:
     return [one.arg for one in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)]
 
 
-def _argument(call: ast.Call, function: ast.FunctionDef, name: str, of_class: bool) -> ast.expr | None:
+def argument(call: ast.Call, function: ast.FunctionDef, name: str, of_class: bool) -> ast.expr | None:
     given = next((one.value for one in call.keywords if one.arg == name), None)
     order = [one.arg for one in (*function.args.posonlyargs, *function.args.args)][1 if of_class else 0 :]
     place = order.index(name) if name in order else len(call.args)
@@ -481,6 +529,19 @@ def _default(function: ast.FunctionDef, name: str) -> ast.expr | None:
         one.arg: value for one, value in zip(function.args.kwonlyargs, function.args.kw_defaults, strict=True) if value
     }
     return given.get(name)
+
+
+def _flag(call: ast.Call) -> Iterator[tuple[str, bool]]:
+    """`addargument("--test", action="store_true")`."""
+    said = {one.arg: one.value.value for one in call.keywords if isinstance(one.value, ast.Constant)}
+    name = call.args[-1] if call.args and _last(call.func) == "add_argument" else None
+    if (
+        said.get("action") in ("store_true", "store_false")
+        and isinstance(name, ast.Constant)
+        and isinstance(name.value, str)
+    ):
+        default = said.get("default", said["action"] == "store_false")
+        yield str(said.get("dest", name.value.lstrip("-").replace("-", "_"))), bool(default)
 
 
 def _bindings(node: ast.AST) -> Iterator[tuple[ast.Name | ast.Attribute, ast.expr | None]]:

@@ -105,6 +105,9 @@ def weights_dtype(w: World) -> Answer:
     bits = w.value("quantization.bits")
     if bits in (4, 8) and w.is_stated("quantization.bits"):
         return Answer(f"{bits}bit", ("quantization.bits",))
+    if w.value("model.quant_method") == "bitsandbytes" and w.stated("quantization.load_in_4bit") is not False:
+        if "4bit" in str(w.value("model.name_or_path")):  # as the checkpoint is stored
+            return Answer("4bit", ("model.quant_method", "model.name_or_path"), presumed=True)
     asked = w.value("model.dtype")
     if is_unknown(asked):
         return Answer(asked, ("model.dtype",))
