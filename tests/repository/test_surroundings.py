@@ -13,6 +13,7 @@ from stablint.commands.run_summary import in_words
 from stablint.engine.inspect import effective, inspect
 from stablint.run.fact import is_unknown
 from stablint.run.world import Run
+from tests.notebooks import notebook
 from tests.runs import Files, written
 
 LOADS = """import argparse
@@ -320,7 +321,7 @@ Trainer(model=m, args=TrainingArguments(output_dir="o", learning_rate=config["le
 """
 
 
-@pytest.mark.parametrize(("more", "saves"), [("", "epoch (presumed)"), ("save: no\n", "not known")])
+@pytest.mark.parametrize(("more", "saves"), [("", "epoch (presumed)"), ("save: no\n", "no")])
 def test_a_default_where_the_file_says_nothing(more: str, saves: str, tmp_path: Path) -> None:
     files = {"train.py": GIVES, "configs/a.yaml": WORDS + more}
     (run,) = shown(tmp_path, "configs/a.yaml", files)
@@ -1258,3 +1259,138 @@ def test_the_optimizer_of_the_last_branch_is_not_the_default(tmp_path: Path) -> 
     always = BRANCHES.replace("    else:\n        optimizer", "    if True:\n        optimizer")
     (run,) = shown(tmp_path, "train.py", {"train.py": always.replace("Own", "own")})
     assert run.explicit["training.optim"].value == "sgd"
+
+
+CELLS = """import torch
+from transformers import AutoModelForCausalLM
+
+
+class OwnTrainer:
+    def __init__(self, name, lr=1e-3, epochs=1):
+        self.model = AutoModelForCausalLM.from_pretrained(name)
+        self.epochs = epochs
+        self.opt = torch.optim.AdamW(self.model.parameters(), lr=lr)
+
+    def train(self, rows):
+        for epoch in range(self.epochs):
+            for batch in rows:
+                self.model(**batch).loss.backward()
+                self.opt.step()
+"""
+
+
+def test_what_a_cell_hands_to_a_class_of_another(tmp_path: Path) -> None:
+    cells = notebook(
+        "!pip install torch\n", CELLS, 'trainer = OwnTrainer("a/b", lr=2e-5, epochs=4)\ntrainer.train(rows)\n'
+    )
+    (run,) = shown(tmp_path, "train.ipynb", {"train.ipynb": cells})
+    said = {name: run.explicit[f"training.{name}"].value for name in ("learning_rate", "num_train_epochs")}
+    assert said == {"learning_rate": 2e-5, "num_train_epochs": 4}
+    assert run.explicit["model.name_or_path"].value == "a/b"
+
+
+CONSTANTS = """import os
+
+
+def flag(name, default="0"):
+    return os.environ.get(name, default).strip().lower() in ("1", "true")
+
+
+QUICK = flag("QUICK")
+if QUICK:
+    STEPS = 20
+else:
+    STEPS = int(os.environ.get("STEPS", "300"))
+RATE = float(os.environ.get("RATE", "3e-5"))
+"""
+BY_CONSTANTS = """import argparse
+
+import config
+from transformers import Trainer, TrainingArguments
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--lr", type=float, default=config.RATE)
+parser.add_argument("--test", action="store_true")
+args = parser.parse_args()
+if args.test:
+    accumulation = 1
+else:
+    accumulation = 16
+arguments = TrainingArguments("out", learning_rate=args.lr, max_steps=config.STEPS, gradient_accumulation_steps=accumulation)
+Trainer(model=model, args=arguments, train_dataset=rows).train()
+"""
+
+
+@pytest.mark.parametrize(
+    ("flags", "rate", "accumulation"), [("", 3e-5, 16), (" --lr 1e-4", 1e-4, 16), (" --lr 1e-4 --test", 1e-4, None)]
+)
+def test_constants_of_another_module_and_branches_that_a_flag_leaves(
+    flags: str, rate: float, accumulation: int | None, tmp_path: Path
+) -> None:
+    files = {"train.py": BY_CONSTANTS, "config.py": CONSTANTS, "run.sh": f"python train.py{flags}\n"}
+    (run,) = shown(tmp_path, "run.sh" if flags else "train.py", files)
+    assert run.explicit["training.learning_rate"].value == rate
+    assert run.explicit["training.max_steps"].value == 300
+    found = run.explicit["training.gradient_accumulation_steps"].value
+    assert is_unknown(found) if accumulation is None else found == accumulation
+
+
+NAMES_ITS_FILES = """import torch
+from model import Policy
+from utils import load_yaml
+
+model_cfg = load_yaml("configs/model.yaml")
+dpo_cfg = load_yaml("configs/dpo.yaml")
+policy = Policy(dpo_cfg["start"], model_cfg["max_length"])
+reference = Policy(dpo_cfg["start"], model_cfg["max_length"], trainable=False)
+optimizer = torch.optim.AdamW(policy.parameters(), lr=dpo_cfg["learning_rate"])
+for epoch in range(dpo_cfg["epochs"]):
+    for batch in rows:
+        policy(batch).backward()
+        optimizer.step()
+"""
+POLICY = """import torch
+from transformers import AutoModelForCausalLM
+
+
+class Policy(torch.nn.Module):
+    def __init__(self, path, max_length, trainable=True):
+        super().__init__()
+        self.model = AutoModelForCausalLM.from_pretrained(path)
+        if not trainable:
+            for p in self.model.parameters():
+                p.requires_grad = False
+"""
+
+
+def test_a_file_that_the_program_names_and_nothing_else_reads(tmp_path: Path) -> None:
+    files = {
+        "train_dpo.py": NAMES_ITS_FILES,
+        "model.py": POLICY,
+        "utils.py": "import yaml\n\n\ndef load_yaml(path):\n    return yaml.safe_load(open(path))\n",
+        "configs/dpo.yaml": "start: a/b\nlearning_rate: 1e-4\nepochs: 2\n",
+        "configs/model.yaml": "max_length: 512\n",
+    }
+    (run,) = shown(tmp_path, "configs/dpo.yaml", files)
+    told = in_words(effective(run))
+    assert (told["learning rate"], told["steps"], told["method"]) == (
+        "0.0001 (presumed)",
+        "2 epochs",
+        "full (presumed)",
+    )
+    assert run.explicit["model.name_or_path"].value == "a/b"
+
+
+def test_the_module_that_trains_for_a_file_which_calls_it(tmp_path: Path) -> None:
+    module = "from transformers import Trainer, TrainingArguments\n\n\ndef run_ablation(model, rows):\n"
+    module += "    Trainer(model=model, args=TrainingArguments('o', learning_rate=1e-5), train_dataset=rows).train()\n"
+    files = {"src/work.py": module, "notes.py": "from src.work import run_ablation\n\nrun_ablation(model, rows)\n"}
+    (run,) = shown(tmp_path, "notes.py", files)
+    assert run.files == ("src/work.py", "notes.py")
+
+
+def test_weights_that_are_stored_in_4_bits(tmp_path: Path) -> None:
+    program = "from peft import LoraConfig\nfrom trl import SFTTrainer, SFTConfig\nSFTTrainer('unsloth/Qwen3-1.7B-unsloth-bnb-4bit', "
+    program += "args=SFTConfig(output_dir='o'), peft_config=LoraConfig(r=8), train_dataset=rows).train()\n"
+    (run,) = shown(tmp_path, "train.py", {"train.py": program})
+    assert in_words(effective(run))["method"] == "qlora (presumed)"

@@ -29,6 +29,8 @@ _expressions = st.recursive(
         st.builds("{}.{}({}, {})".format, inner, st.sampled_from(("get", *_NAMES)), inner, inner),
         st.builds("{}.get('a', {})".format, inner, inner),
         st.builds("{}['a']".format, inner),
+        st.builds("({} in ({}, {}))".format, inner, inner, inner),
+        st.builds("{}.strip()".format, inner),
         st.builds("A(*{}, **{})".format, inner, inner),
         st.builds("{{'a': {}}}".format, inner),
     ),
@@ -56,7 +58,11 @@ _classes = st.builds(
     _expressions,
     st.lists(_methods, max_size=3),
 )
-_functions = st.builds(lambda name, lines: _function(name, "a, b=a", lines, ""), _names, _few)
+_functions = st.builds(
+    lambda name, lines: _function(name, "a, b=a", lines, ""),
+    _names,
+    st.one_of(_few, _expressions.map("return {}".format).map(lambda one: [one])),
+)
 _programs = st.lists(st.one_of(_classes, _functions, _statements.map("{}\n".format)), max_size=6).map("".join)
 
 

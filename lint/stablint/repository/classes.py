@@ -25,7 +25,7 @@ from stablint.repository.worth import UNKNOWN, Program, at
 from stablint.syntax.limits import MODULES
 from stablint.syntax.python import reader as python_reader
 from stablint.syntax.python.caller import as_default
-from stablint.syntax.python.constants import FROM_FLAGS
+from stablint.syntax.python.constants import COMPUTED, FROM_FLAGS
 from stablint.syntax.python.guard import too_deep
 from stablint.syntax.python.library import LIBRARIES
 from stablint.syntax.python.parse import parse
@@ -451,9 +451,9 @@ class _Worth:
         first = tree.body[0] if isinstance(tree, ast.Module) and len(tree.body) == 1 else None
         if not isinstance(first, ast.Expr):
             return node
-        self._program.asked = set()
+        self._program.asked, self._program.branched = set(), False
         value = self._program.only(first.value, at(self._program.trees[0], self._text.count("\n", 0, begin) + 1))
-        names = sorted(self._program.asked)
+        names = sorted(self._program.asked) + [COMPUTED] * self._program.branched
         if isinstance(value, (bool, int, float, str)):
             return node._replace(value=value, form="default:" + ",".join(names or [spelled.rpartition(".")[2]]))
         if len(names) == 1 and names[0] in self._options:

@@ -91,6 +91,7 @@ class Program:
         self.trees = [tree for one in texts if too_deep(one) < 0 and isinstance(tree := parse(one), ast.Module)]
         self._named = named
         self.asked: set[str] = set()  # under which names it was looked for what is said
+        self.branched = False  # whether a branch that is left by what is said was asked for
         self._settings = dict(settings)
         self._active: set[tuple[str, int]] = set()
         self._left = _LOOKED_UP
@@ -314,7 +315,10 @@ class Program:
         return [(found[0].value if len(values) == 1 else None, where)]
 
     def _is_left(self, branch: tuple[ast.If, bool], where: Where) -> bool:
+        said, self.asked = self.asked, set()
         test = self.only(branch[0].test, where)
+        self.branched = self.branched or bool(self.asked)
+        self.asked |= said
         return not isinstance(test, _Unknown) and bool(test) != branch[1]
 
     def _once(self, name: str, where: Where) -> tuple[ast.expr, Where] | None:
