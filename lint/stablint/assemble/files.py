@@ -303,6 +303,10 @@ class Files:
                 self.cut_in(fragment)
         return self._fragments[key]
 
+    def lowered(self, path: str) -> tuple[Fragment, ...]:
+        """What was made out of a file that the check has read."""
+        return self._fragments.get((path, None), ())
+
     def _without_a_copy_s(self, fragment: Fragment, path: str) -> Fragment:
         """Without doubts about keys that the repository's own copy of the framework declares. Of one that `-m` takes from the folder where it starts,
         whatever is installed, all that a release would decide is presumed."""

@@ -1,251 +1,73 @@
-"""Who of a repository changes its configurations before they are read: a program that loads them, a script that writes them, a command that a
-guide gives.
+"""Whether what a configuration says is what a run reads: whoever of its repository names the file is understood, or what it says is presumed.
 
-Asked only of a configuration that an error rests on.
+Asked only of a configuration that an error rests on. Understood is a command that was read as a run, one that starts a training with the file and
+says nothing beside it, and what only looks at the file. Whatever else names it, or may mean it, may change it: nobody lists the ways.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 
 from stablint.assemble.files import Files
-from stablint.base.light import Pattern
-from stablint.repository.programs import CONFIG, LOADS, NAMES, OBJECTS, programs_of, scripts_of
+from stablint.base import knowledge
+from stablint.base.light import NamedTuple, Pattern
+from stablint.files import discover
+from stablint.repository.programs import LOADS, NAMES, programs_of
 from stablint.repository.referrers import content
+from stablint.run.framework import package_names
 from stablint.syntax import limits
-from stablint.syntax.shell.launchers import starters
-
-# Names of what a program loads, and others that are called like settings.
-_LOADED = Pattern(
-    r"\b(\w+)(?::[ \t]*(\w+)(?:\[[\w., \[\]]*\])?)?[ \t]*=\s*(?:[\w.]+\(\s*){0,3}"
-    r"(?:(?:h?json5?|yaml|toml|tomllib|OmegaConf)\.)?(?:safe_|full_|unsafe_)?loads?\("
-)
-_CALLED = Pattern(
-    r"\b(\w{0,60}(?:cfg|conf|param|setting|arg|option)\w{0,60})(?::[ \t]*[\w.\[\], ]{1,100}?)?[ \t]*=(?!=)",
-    re.IGNORECASE,
-)
-_PARSES_FILE = re.compile(rb"\bparse_(?:yaml|json)_file\(")
-# What hands a loaded configuration to whoever trains with it.
-_HANDS_OVER = Pattern(
-    r"(?:Config|Arguments|Args)\([^()]*\*\*|\bparse_(?:yaml_file|json_file|dict)\(|\brun_exp\(|\bdeepspeed\.initialize\(|\bdeepspeed\s*=\s*\w+\s*[,)\n]"
-)
+from stablint.syntax.shell.launchers import PROGRAMS, starters
 
 
 def edited(paths: Iterable[str], files: Files) -> frozenset[str]:
-    """Those of the configurations that somebody of their repository changes before they are read: a program that loads them, or a command
-    that hands flags over beside them.
-
-    A program that names none of its own is taken for one that loads any that its caller names.
-    """
+    """Those of the configurations of which nobody can say that a run reads what stands in them."""
     by_root: dict[str, list[str]] = {}
     for path in paths:
         root = files.root(path)
         if os.path.isdir(root):
             by_root.setdefault(root, []).append(path)
     found: set[str] = set()
-    uses: dict[str, set[bool]] = {}  # of each, whether commands that are given it may train
     for root, several in by_root.items():
-        for text, any_file in _editors(root, files):
-            named: dict[str, set[str]] = {}  # names of files, each with the folders that stand before it
-            for one in NAMES.findall(text):
-                folder, name = os.path.split(one)
-                named.setdefault(name, set()).add(os.path.basename(folder))
+        uses: dict[str, set[str]] = {path: set() for path in several}
+        for text in _texts(root, several, files):
             for path in several:
-                name = os.path.basename(path)
-                folders = named.get(name, set())
-                by_name = not folders.isdisjoint(_may_stand_before(path)) and not _only_others(text, name)
-                by_any = not named and _HANDS_OVER.search(text) and (any_file or _hands_loaded(text))
-                if by_name or by_any or _makes_another(text):
-                    found.add(path)
-        if any(_given_any(content(one, files)) for one in scripts_of(root, files)):
-            found.update(several)
-        left = [path for path in several if path not in found]
-        called = sorted({os.path.basename(path) for path in left})
-        for text, kind, folder in _texts(root, left, called, files) if left else ():
-            crowded: set[str] = set()
-            doubted = {name for name in called if name in text and _changes(text, name, kind, crowded)}
-            elsewhere = _Elsewhere(text, doubted if kind == _PROGRAM_TEXT else (), crowded)
-            for path in left if crowded else ():
-                if os.path.basename(path) in crowded:
-                    files.cut_program(path, limits.PLACES)
-            # a script means the file of that name that lies beside it, where one does
-            beside = {name for name in doubted if kind == _SCRIPT and os.path.exists(os.path.join(folder, name))}
-            found |= {
-                path
-                for path in left
-                if (name := os.path.basename(path)) in doubted
-                and (name not in beside or os.path.dirname(path) == folder)
-                and not elsewhere.means_others(path)
-            }
-            for path in left:
-                name = os.path.basename(path)
-                if name in text and (
-                    kind != _SCRIPT or folder == os.path.dirname(path) or not os.path.exists(os.path.join(folder, name))
-                ):
-                    uses.setdefault(path, set()).update(_uses(text, name))
-    return frozenset(found) | {path for path, said in uses.items() if said == {False}}
+                if _DOUBTED not in uses[path]:
+                    uses[path].update(text.uses(path, files))
+        found |= {path for path, said in uses.items() if said and said != {_TRAINED} and said != {_TRAINED, _OTHER}}
+    return frozenset(found)
 
 
-def _hands_loaded(text: str) -> bool:
-    """Whether a name that something is loaded into is what DeepSpeed or a library's arguments are given."""
-    names = {name for one in _LOADED.findall(text) for name in one if name}
-    return bool(names) and not names.isdisjoint(_HANDED.findall(text))
-
-
-# A program that writes what it made of a file which it is told, or finds, and starts a command.
-_MAKES_FILES = (
-    Pattern(r"\b(?:json|yaml|OmegaConf)\.(?:safe_)?(?:dump|save)\("),
-    Pattern(r"\bi?glob\(|\blistdir\(|\biterdir\(|\bsys\.argv\b|\bArgumentParser\("),
-    Pattern(r"\bos\.(?:system|popen)\(|\bsubprocess\b"),
-)
-_A_NAME = Pattern(r"[\w.-]{1,80}\.(?:ya?ml|json)\b")
-
-
-def _makes_another(text: str) -> bool:
-    """Whether a program writes what it made of a file which it is told, and starts a training by what it wrote."""
-    return all(one.search(text) for one in _MAKES_FILES) and any(
-        True in _uses(text, name) for name in sorted(set(_A_NAME.findall(text)))[: limits.PLACES.most]
-    )
-
-
-# A command of a script that is given a file by the script's caller, and settings beside it: `llamafactory-cli train "$1" reward_model=saves/r`.
-_BY_CALLER = re.compile(
-    rb"""^[ \t]*(?!\#)[^\n#]{0,200}?\b(?:llamafactory-cli|lmf|axolotl|litgpt|tune|swift)[ \t][^\n;|&]{0,200}?\$\{?[1-9][^\n;|&]{0,200}""",
-    re.MULTILINE,
+_TRAINED, _OTHER, _DOUBTED = "a training reads it", "a command reads it that trains nothing", "nobody knows"
+_PROGRAM, _SHELL, _GUIDE, _DATA = "program", "shell", "guide", "data"
+# Texts that say how a file is used, and that no check reads by itself.
+_GUIDES = Pattern(r"(?i)(?:readme.*|.*\.(?:md|rst|txt|toml|ini|cfg)|taskfile\.ya?ml|procfile|jenkinsfile)\Z")
+_WORKFLOWS = (".github/workflows", ".gitlab-ci.yml", ".circleci/config.yml", "azure-pipelines.yml", ".buildkite")
+_COMMENT = Pattern(r'^[ \t"]*#(?!!)[^\n]*|[ \t]#[^\n]*|^[ \t]*[rRuU]?"""[^"]*(?:"{1,2}(?!")[^"]*)*"""', re.MULTILINE)
+_FENCE = Pattern(
+    r"^[ \t]*(?:```|~~~)[^\n]*\n(.*?)(?:^[ \t]*(?:```|~~~)|\Z)|`([^`\n]+)`|^(?: {4}|\t)(.*)$", re.MULTILINE | re.DOTALL
 )
 
 
-def _given_any(script: bytes) -> bool:
-    """Whether a script hands settings over beside a file that its caller names."""
-    commands = (found[0].decode("utf-8", "replace") for found in _BY_CALLER.finditer(script.replace(b"\\\n", b"  ")))
-    return any(_SETS.search(one) for one in commands)
+def _blank(found: re.Match[str]) -> str:
+    return re.sub(r"[^\n]", " ", found[0])
 
 
-_HANDED = Pattern(r"(?:\b(?:config|config_params|deepspeed)\s*=\s*|\*\*\s*)(\w+)")
+def _code_alone(text: str) -> str:
+    """A guide without its prose, each letter where it stood."""
+    kept, last = [], 0
+    for found in _FENCE.finditer(text):
+        group = found.lastindex or 0
+        kept += [re.sub(r"[^\n]", " ", text[last : found.start(group)]), found[group]]
+        last = found.end(group)
+    return "".join([*kept, re.sub(r"[^\n]", " ", text[last:])])
 
 
-# Commands of the frameworks that read a recipe and train nothing by it: they export, merge, serve, talk, measure, copy or check.
-_OTHER_COMMANDS = Pattern(
-    r"\b(?:llamafactory-cli|lmf|llamafactory\.cli)\s+(?:export|chat|api|eval|webchat|webui|env|version)\b"
-    r"|\baxolotl\s+(?:merge[-_]lora|merge-sharded-fsdp-weights|preprocess|inference|evaluate|lm-eval|vllm-serve|quantize|fetch|config-schema|agent-docs)\b"
-    r"|\baxolotl\.cli\.(?:merge_lora|merge_sharded_fsdp_weights|preprocess|inference|evaluate|quantize|vllm_serve)\b"
-    r"|\bswift\s+(?:export|infer|app|deploy|eval|sample|merge-lora|web-ui)\b"
-    r"|\btune\s+(?:validate|ls|cp|download|cat)\b|\btune\s+run\s+(?:\S+\s+){0,3}(?:generate|eleuther_eval|quantize|dev/generate\S*)\b"
-    r"|\blitgpt\s+(?:generate|chat|serve|evaluate|merge_lora|download|convert_\w+)\b"
-    r"|\baccelerate\s+(?:env|config|estimate-memory|merge-weights|to-fsdp2)\b"
-)
-
-
-# Commands that make another file of the one that they are given: `sed "s/N/4/" c.yaml > run.yaml`. Then the other one is what is trained by.
-_FILLED = Pattern(
-    r"<\(|\b(?:sed|gsed|awk|gawk|perl|envsubst|yq|jq|gomplate|jinja2?|j2|m4|cat|[ef]?grep|head|tail)\b[^>]{0,600}(?:(?<![0-9&])>{1,2}\|?\s*[^\s&>]|\|\s*tee\s)"
-)
-
-
-def _uses(text: str, name: str) -> Iterator[bool]:
-    """Of each command of the text that is given the file whether it may train by it; one that makes another file of it does not."""
-    joined = re.sub(r"""[rbf]?["'],?""", " ", text.replace("\\\n", "  "))
-    lines = [line for line in joined.splitlines() if not line.lstrip().startswith("#")]
-    here = re.compile(rf"(?<![\w.-]){re.escape(name)}(?![\w.-])")
-    held = {
-        one
-        for line in lines
-        if here.search(line)
-        for one in re.findall(rf"\b(\w+)=\s*(?:\S{{0,200}}/)?{re.escape(name)}(?![\w.-])", line)
-    }
-    for line in lines:
-        if not (here.search(line) or (held and not held.isdisjoint(_HELD.findall(line)))):
-            continue
-        if _OTHER_COMMANDS.search(line) or _FILLED.search(line):
-            yield False
-        elif _starts().search(line):
-            yield True
-
-
-_HELD = Pattern(r"\$\{?(\w+)")  # a variable of a shell, where its value is used
-
-
-def _changes(text: str, name: str, kind: str, crowded: set[str]) -> bool:
-    """Whether a program, a script or a guide makes something else of this file than it holds, before or while it is read. Names that stand in
-    the text too often go to `crowded`."""
-    if kind == _SCRIPT:  # the commands of one are read as runs, with all that they say
-        return _rewritten(text, name)
-    if kind == _PROGRAM_TEXT:
-        return _given_beside(text, name, True, crowded) or _takes_apart(text, name) or _in_a_text(text, name)
-    return _given_beside(text, name, False, crowded) or _rewritten(text, name)
-
-
-_PROGRAM_TEXT, _SCRIPT, _GUIDE_TEXT = "program", "script", "guide"
-_FOLDERS = 20  # in which a program names files of one name, and for each of which its text is looked at again
-
-
-def _may_stand_before(path: str) -> tuple[str, ...]:
-    """What the folder before a file's name is called where it may be this file; a bare name may be any."""
-    return "", ".", "..", os.path.basename(os.path.dirname(path))
-
-
-class _Elsewhere:
-    """The folders in which a program's text says that files of these names stand: `"runs/c.yaml"`."""
-
-    def __init__(self, text: str, names: Iterable[str], crowded: set[str]) -> None:
-        self._text, self._crowded = text, crowded
-        self._folders = {
-            name: frozenset(re.findall(rf"""(?<=["'/])([\w-][\w.-]{{0,100}})/{re.escape(name)}(?=["'])""", text))
-            for name in names
-        }
-        self._without: dict[tuple[str, frozenset[str]], bool] = {}
-
-    def means_others(self, path: str) -> bool:
-        """Whether all that the program does with files of this name it does with those of other folders."""
-        name = os.path.basename(path)
-        folders = self._folders.get(name, frozenset())
-        others = folders.difference(_may_stand_before(path))
-        if not others or len(folders) > _FOLDERS:
-            return False
-        if (name, others) not in self._without:  # the same for most files of a name
-            words = "|".join(map(re.escape, sorted(others)))
-            left = re.sub(rf"""(?<=["'/])(?:{words})/{re.escape(name)}(?=["'])""", "", self._text)
-            self._without[name, others] = name not in left or not _changes(left, name, _PROGRAM_TEXT, self._crowded)
-        return self._without[name, others]
-
-
-# Commands that change the files that they are given: `sed -i`, `perl -pi -e`, `yq -i`, `yq eval --inplace`.
-_IN_PLACE = Pattern(
-    r"\b(?:sed|gsed|perl|ruby|yq|crudini|dasel|jq|sponge)\b[^;|&]{0,300}?\s(?:-[a-zA-Z]*i|--in-?place)|\b(?:sponge|crudini\s+--set|patch)\b"
-)
-
-
-def _rewritten(text: str, name: str) -> bool:
-    """Whether a command of this text writes the file, whole or in place: `sed -i … c.yaml`, `… > c.yaml`, `tee c.yaml`, `mv new c.yaml`; the
-    name may stand behind a variable."""
-    lines = [line for line in text.replace("\\\n", "  ").splitlines() if not line.lstrip().startswith("#")]
-    file = rf"""(?<![\w.-])(?:[^\s"'=<>|;&]{{0,200}}/)?{re.escape(name)}(?![\w.-])"""
-    held = {found for line in lines if name in line for found in re.findall(rf"""\b(\w+)=["']?{file}""", line)}
-    here = re.compile(file)
-    into = re.compile(
-        rf"""(?:(?<![0-9&])>{{1,2}}\|?\s*|\btee\s+(?:-a\s+)?|\b(?:mv|cp|install|rsync)\s[^;|&]{{0,300}}\s)["']?(?:{file}|\$\{{?(\w+)\}}?)["']?\s*(?:[;|&<)]|\Z)"""
-    )
-    return any(
-        (here.search(line) is not None or (held and not held.isdisjoint(_HELD.findall(line))))
-        and (_IN_PLACE.search(line) is not None or any(one[1] is None or one[1] in held for one in into.finditer(line)))
-        for line in lines
-    )
-
-
-# Texts that say how a file is used, and are no configurations: in the folders from a configuration's up to the root.
-_GUIDE = Pattern(
-    r"(?i)(?:readme.*|.*\.(?:md|rst|mk|just)|(?:gnu)?makefile|justfile|taskfile\.ya?ml|dockerfile.*|noxfile\.py|tox\.ini)\Z"
-)
-
-
-def _texts(root: str, paths: list[str], called: list[str], files: Files) -> Iterable[tuple[str, str, str]]:
-    """The texts of a repository in which one of these names stands, whether it is a program, a script or a guide, and its folder."""
-    names = [name.encode("utf-8", "surrogatepass") for name in called]
-    programs = [(path, _PROGRAM_TEXT) for path in programs_of(root, files)]
-    scripts = [(path, _SCRIPT) for path in scripts_of(root, files)]
+def _texts(root: str, paths: list[str], files: Files) -> Iterator[_Text]:
+    """The texts of a repository, without comments and prose; configurations among them where they name one of these."""
+    programs = set(programs_of(root, files))
     folders: dict[str, None] = {}
     for path in paths:
         folder = os.path.dirname(path)
@@ -254,240 +76,334 @@ def _texts(root: str, paths: list[str], called: list[str], files: Files) -> Iter
             folder, last = os.path.dirname(folder), folder
             if folder == last:
                 break
-    guides: list[tuple[str, str]] = []
+    every = [(path, _kind(path, programs)) for path in files.entries(root)]
     for folder in folders:
-        found = [name for name in sorted(_listed(folder)) if _GUIDE.match(name)]
-        guides += [(os.path.join(folder, name), _GUIDE_TEXT) for name in found[: limits.GUIDES.most]]
-        for path in paths if len(found) > limits.GUIDES.most else ():
+        listed = [name for name in _listed(folder) if _GUIDES.match(name)]
+        every += [(os.path.join(folder, name), _GUIDE) for name in listed[: limits.GUIDES.most]]
+        for path in paths if len(listed) > limits.GUIDES.most else ():
             if path.startswith(os.path.join(folder, "")):
                 files.cut_program(path, limits.GUIDES)
-    for path, kind in (*programs, *scripts, *guides):
-        raw = content(path, files)
-        if any(name in raw for name in names):
+    for name in _WORKFLOWS:
+        at = os.path.join(root, name)
+        every += [(os.path.join(at, one), _SHELL) for one in _listed(at)] or [(at, _SHELL)]
+    called = {os.path.basename(path).encode("utf-8", "surrogatepass") for path in paths}
+    for path, kind in every:
+        raw = content(path, files) if kind else b""
+        if any(name in raw for name in called) or (
+            kind != _GUIDE and not path.endswith(".json") and _MAY_MEAN.search(raw)
+        ):
+            text = raw.decode("utf-8", "replace")
             if path.endswith(".ipynb"):
-                raw = raw.replace(b'\\"', b'"').replace(b"\\n", b"\n")
-            yield raw.decode("utf-8", "replace"), kind, os.path.dirname(path)
+                text = text.replace('\\"', ' "').replace("\\n", "\n ")
+            if kind == _GUIDE:
+                text = _code_alone(text) if path.endswith((".md", ".rst")) else text
+            if kind != _DATA or not path.endswith(".json"):
+                text = _COMMENT.sub(_blank, text)
+            yield _Text(path, kind, text.replace("\\\n", "  "))
+
+
+def _kind(path: str, programs: set[str]) -> str:
+    if path.endswith((".py", ".ipynb")):
+        return _PROGRAM if path in programs else ""
+    return _DATA if path.endswith((".json", ".yaml", ".yml")) else _SHELL
 
 
 def _listed(folder: str) -> list[str]:
     try:
-        return os.listdir(folder)
+        return sorted(os.listdir(folder))
     except OSError:
         return []
 
 
-# Flags, and settings but for variables of the environment.
-_SETS = Pattern(
-    r"""(?<![\w-])--(?!(?:config|config[_-]file)\b)[a-z][\w.-]*|(?<![\w./=-])\+{0,2}(?![A-Z0-9_]+=)[A-Za-z_][\w.]*=(?=[^=\s]|\Z)"""
+# Names of files that a loop, a variable or a pattern fills in, and whatever file a caller names.
+_PATTERNS = Pattern(r"""[^\s"'`(),;|&<>=]{0,200}\.(?:ya?ml|json)(?![\w.-])""")
+_HOLES = Pattern(r"\$\{[^{}]{0,80}\}|\$\(?\w+\)?|\{[^{}]{0,80}\}|%s|[*?]+|\$[@*]")
+_MAY_MEAN = re.compile(
+    rb"[*}$%?\w][\w-]{0,80}\.(?:ya?ml|json)\b|[\"']\.(?:ya?ml|json)\b|\$|\bhf_d|\bDeepSpeedConfig\b|\bloads?\(|[{%]"
 )
-_COMMAND = 600  # characters of one that are looked at, before and behind the name of the file
+_ASSIGNED = Pattern(r"(?:^|(?<=[\s;]))(\w{1,80})\s{0,3}(?::[^=\n]{1,60})?=\s{0,3}[rf]?[\"']?[^\s\"'=(\[,]{0,200}\Z")
+_INTO = Pattern(r"(?:>\|?|\btee\b(?:\s+-a)?)\s*[\"']?[^\s\"'>|;&]{0,200}\Z")
 
 
-def _given_beside(text: str, name: str, is_program: bool, crowded: set[str]) -> bool:
-    """Whether a command of this text hands flags or settings over beside the file: `--config_file acc.yaml --num_processes 8 t.py`,
-    `["llamafactory-cli", "train", "a.yaml", f"eval_dataset={name}"]`."""
-    at = text.find(name)
-    for _ in range(limits.PLACES.most):
-        if at < 0:
-            return False
-        if text[at - 1 : at].isalnum() or text[at - 1 : at] in ("_", "-"):  # `data.yaml`
-            at = text.find(name, at + 1)
-            continue
-        begin, end = max(0, at - _COMMAND), min(len(text), at + len(name) + _COMMAND)
-        head, tail = text[begin:at], text[at + len(name) : end]
-        if is_program:  # the words of a list
-            first, last = head.rfind("["), tail.find("]")
-            words = f"{head[first + 1 :]} {tail[:last]}" if first >= 0 and last >= 0 and "]" not in head[first:] else ""
-            words = re.sub(r"""[rbf]?["'],?""", " ", words)
-        else:
-            head, tail = (part.replace("\\\n", "  ") for part in (head, tail))
-            words = f"{head[head.rfind(chr(10)) + 1 :]} {tail.partition(chr(10))[0]}"
-        # behind the program stand its own flags, not the launcher's
-        if _starts().search(words) and _SETS.search(_PROGRAM.split(words, maxsplit=1)[0]):
-            return True
-        at = text.find(name, at + len(name))
-    if at >= 0:
-        crowded.add(name)
-    return False
+class _Text(NamedTuple):
+    """One text of a repository: `text` without its comments, with everything else where it stood."""
 
+    path: str
+    kind: str
+    text: str
 
-# A text of a program that holds a command: what `os.system` or a shell is given.
-_TEXTS = Pattern(r'"""(.{1,3000}?)"""|"((?:[^"\\\n]|\\.){1,900})"|\'((?:[^\'\\\n]|\\.){1,900})\'', re.DOTALL)
-_HOLE = Pattern(r"\{[^{}]{1,80}\}|%s|\$\{?\w")
+    def uses(self, path: str, files: Files) -> Iterator[str]:
+        """What is done with the file, each time that this text names it or may mean it."""
+        name = os.path.basename(path)
+        if path == self.path:
+            return
+        fragments = files.lowered(self.path) if self.kind in (_SHELL, _DATA, _PROGRAM) else ()
+        known = [
+            (link.place.start, link.place.end)
+            for fragment in fragments
+            for link in fragment.links
+            if os.path.basename(link.path) == name
+            and discover.locate(os.path.join(link.folder, link.path), self.path, files.reach(self.path)) == path
+        ]
+        places = list(self._names(path, files))
+        if len(places) > limits.PLACES.most:
+            files.cut_program(path, limits.PLACES)
+        for start, end in places[: limits.PLACES.most]:
+            held = _ASSIGNED.search(self.text, max(0, self.text.rfind("\n", 0, start)), start)
+            if held is None or any(first <= start < last for first, last in known):
+                yield from self._done(start, end, known)
+                continue
+            sign = r"\$\{?" if self.kind != _PROGRAM else r"(?<![\w.])"
+            again = [one for one in re.finditer(rf"{sign}{held[1]}(?!\w)", self.text) if one.start() != held.start(1)]
+            for one in again[: limits.PLACES.most]:
+                yield from self._done(one.start(), one.end(), known)
+            if not again:
+                yield _DOUBTED
+        if self.kind != _GUIDE and (self._may_mean(path) or not places):
+            yield from self._done_with_any(path, files)
 
+    def _names(self, path: str, files: Files) -> Iterator[tuple[int, int]]:
+        """Where the file's name stands, but behind another folder's."""
+        folder, name = os.path.split(path)
+        ours = ("", ".", "..", os.path.basename(folder))
+        for found in re.finditer(rf"(?<![\w.-]){re.escape(name)}(?![\w-]|\.\w)", self.text):
+            before = re.search(r"[^\s\"'`=(,;|&<>]{0,200}/\Z", self.text[max(0, found.start() - 200) : found.start()])
+            if before is not None and not (before[0][0] in "/~" or _HOLES.search(before[0])):
+                if before[0].rstrip("/").rpartition("/")[2] not in ours:
+                    continue
+            elif self.kind == _SHELL and before is None and folder != os.path.dirname(self.path):
+                if os.path.exists(os.path.join(os.path.dirname(self.path), name)):
+                    continue  # a script means the file of that name that lies beside it
+            yield found.start(), found.end()
 
-def _in_a_text(text: str, name: str) -> bool:
-    """Whether a program holds a command as one text that hands settings over beside this file, or beside one that it fills in."""
-    for found in _TEXTS.finditer(text):
-        words = (found[1] or found[2] or found[3] or "").replace("\\\n", "  ")
-        if (name in words or _HOLE.search(words)) and _starts().search(words):
-            if _SETS.search(_PROGRAM.split(words, maxsplit=1)[0]):
+    def _may_mean(self, path: str) -> bool:
+        """Whether a name with holes in this text may be the file's, with some of its letters."""
+        folder, name = os.path.split(path)
+        for word in {found for found in _PATTERNS.findall(self.text) if _HOLES.search(found)}:
+            above, last = ["", *word.split("/")][-2:]
+            if not _letters(above) and not _letters(os.path.splitext(last)[0]):
+                continue
+            if _fits(last, name) and (above in ("", ".", "..") or _fits(above, os.path.basename(folder))):
                 return True
-    return False
+        return False
+
+    def _done(self, start: int, end: int, known: list[tuple[int, int]]) -> Iterator[str]:
+        """What is done with the file at one place."""
+        line = self.text[self.text.rfind("\n", 0, start) + 1 : (self.text + "\n").find("\n", end)]
+        if _INTO.search(self.text, max(0, start - 300), start):
+            yield _DOUBTED
+            return
+        is_read = any(first <= start < last for first, last in known)
+        commands = list(_commands(self.text, start, end) if self.kind == _PROGRAM else _segments(line))
+        named = self.text[start:end]
+        said = {_outcome(words, lambda word: named in word) for words in commands if any(named in one for one in words)}
+        said -= {""}
+        if _OTHER in said:
+            yield _OTHER
+        elif is_read:
+            yield _TRAINED
+        elif said:
+            yield _DOUBTED if _DOUBTED in said or self._sets_environment() else _TRAINED
+        elif self.kind not in (_SHELL, _GUIDE) or not _LOOKS.match(line) or _MAKES.search(line):
+            yield _DOUBTED
+
+    def _done_with_any(self, path: str, files: Files) -> Iterator[str]:
+        """What is done with whichever file is meant."""
+        if self.kind == _PROGRAM:
+            commands = [
+                words
+                for found in _WORDS.finditer(self.text)
+                for words in _commands(self.text, found.start(), found.end())
+            ]
+            loads = LOADS.search(self.text.encode("utf-8", "replace")) is not None
+            if (loads and commands and _WRITES.search(self.text)) or self._changes_loaded(loads):
+                yield _DOUBTED
+        else:
+            commands = [words for line in self.text.splitlines() for words in _segments(line)]
+        reads = {one.dialect for one in files.lowered(path)}
+        for words in commands:
+            named = {
+                one
+                for before, one in zip(["", *words], words, strict=False)
+                if _HOLES.search(one) and _FILE.match(f"{before} {one}")
+            }
+            if named and _outcome(words, named.__contains__) == _DOUBTED:
+                if "accelerate" not in words or "accelerate" in reads:
+                    yield _DOUBTED
+
+    def _sets_environment(self) -> bool:
+        return self.kind == _PROGRAM and any(
+            not _HARMLESS.match("".join(one)) for one in _SETS_VARIABLE.findall(self.text)
+        )
+
+    def _changes_loaded(self, loads: bool) -> bool:
+        """Whether a program hands a library what it has loaded of a file that it does not name, and may have changed."""
+        if _CHANGES_READ.search(self.text):
+            return True
+        parses = "parse_yaml_file(" in self.text or "parse_json_file(" in self.text
+        if not (loads or parses) or NAMES.search(self.text) or not _HANDS_OVER.search(self.text):
+            return False
+        if not loads:
+            return any(_is_of_settings(one) for one in _ATTRIBUTE.findall(self.text))
+        loaded = {name for name in _LOADED.findall(self.text) if name}
+        return not loaded or any(not _is_handed_whole(self.text, name) for name in loaded)
+
+
+def _letters(text: str) -> str:
+    return re.sub(r"[\W_]", "", _HOLES.sub("", text))
+
+
+def _fits(pattern: str, name: str) -> bool:
+    parts = [re.escape(part) for part in _HOLES.split(pattern)]
+    return re.fullmatch(".{0,200}".join(parts), name) is not None
+
+
+# Commands that only look at a file, or lay it beside others.
+_LOOKS = Pattern(
+    r"""[\s"!%$-]*(?:sudo\s+)?(?:echo|printf|cat|ls|test|\[{1,2}|if\s+!?\s*\[{1,2}|diff|head|tail|less|more|vim?|nano|code|git|COPY|ADD"""
+    r"""|(?:cp|scp|rsync)\s[^;|&]{1,300}\s(?![^\s;|&]{0,200}\.(?:ya?ml|json)\b)[^\s;|&]{1,200}\s*$"""
+    r"""|[├└│|+`─]|[\w./-]+\.(?:ya?ml|json)\s*$)(?:\s|[├└│─])?"""
+)
+_MAKES = Pattern(r"[>`]|\$\(|\|\s*(?:tee|sed|awk|perl|yq|jq|python)")
+# Variables that change nothing of what a framework takes for its settings.
+_HARMLESS = Pattern(
+    r"(?:CUDA|NCCL|WANDB|HF|HUGGING|TOKENIZERS|OMP|MASTER|TORCH|PYTORCH|PYTHON(?!PATH)|TRANSFORMERS_(?:OFFLINE|CACHE|VERBOSITY)|FORCE_TORCHRUN|NNODES|NPROC|NODE_RANK|RANK|LOCAL_RANK|WORLD_SIZE|MLFLOW|COMET|LD_|PATH|GLOO|DISABLE_VERSION)"
+)
+_SETS_VARIABLE = Pattern(
+    r"""\bos\.environ(?:\.setdefault\(|\[)\s*["'](\w+)|\bos\.(environ\.update|putenv)\(|\b(env)\s*=(?!=)"""
+)
+_A_WORD = Pattern(r"""[^\s"']{1,400}""")
+_FILE = Pattern(r"--config(?:_file)?[ =]|-c |(?:train|sft|run) ")  # what stands before a file that is to be trained by
+_BREAKS = Pattern(r"[;|]|&&|(?<![>&0-9])&(?![>&0-9])")
+
+
+def _segments(line: str) -> Iterator[list[str]]:
+    """The words of each command of a line."""
+    if _starts().search(line) is None:
+        return
+    line = re.sub(r"\\[nt]|[\[\],]", " ", line) if "[" in line else line
+    for part in _BREAKS.split(line):
+        words = _A_WORD.findall(part)
+        if words:
+            yield words
+
+
+_WORDS = Pattern(r"\b(?:axolotl|llamafactory-cli|lmf|tune|swift|litgpt|trl|accelerate|xtuner|automodel)\b")
+_TEXT = Pattern(r'"""(.{1,3000}?)"""|"((?:[^"\\\n]|\\.){1,900})"|\'((?:[^\'\\\n]|\\.){1,900})\'', re.DOTALL)
+_AROUND = 600  # characters of a command that are looked at, before and behind a name
+
+
+def _commands(text: str, start: int, end: int) -> Iterator[list[str]]:
+    """The words of the command that a program holds as a list or as one text around this place; one that is added to has a hole more."""
+    begin = max(0, start - _AROUND)
+    head, tail = text[begin:start], text[end : end + _AROUND]
+    first, last = head.rfind("["), tail.find("]")
+    if first >= 0 and last >= 0 and "]" not in head[first:] and _starts().search(head[first:] + text[start:end]):
+        inside = f"{head[first + 1 :]}{text[start:end]}{tail[:last]}"
+        words: list[str] = []
+        for part in inside.split(","):
+            quoted = _TEXT.search(part)
+            words += (
+                _A_WORD.findall(next(filter(None, quoted.groups()), ""))
+                if quoted
+                else ["$" + part.strip()] * bool(part.strip())
+            )
+        name = re.search(r"(\w+)\s*(?::[^=\n]{1,60})?=\s*\Z", head[:first])
+        more = rf"\b{name[1]}\s{{0,3}}(?:\+|\.(?:append|extend|insert)\b|\[)|\*{name[1]}\b" if name else r"(?!)"
+        if re.search(more, text) or re.match(r"\s*\+", tail[last + 1 : last + 40]):
+            words.append("$more")
+        yield words
+        return
+    for found in _TEXT.finditer(
+        text, max(0, text.rfind("\n", 0, start) - 3000 if '"""' in head else text.rfind("\n", 0, start))
+    ):
+        if found.start() > start:
+            return
+        if found.end() >= end:
+            said = next(filter(None, found.groups()), "")
+            for line in said.split("\n"):
+                yield from _segments(
+                    line + (" $more" if re.match(r"\s*[+%]|\.format", text[found.end() : found.end() + 20]) else "")
+                )
+            return
 
 
 @cache
 def _starts() -> re.Pattern[str]:
-    words = "|".join(map(re.escape, sorted(starters())))
-    return re.compile(rf"\b(?:{words}|python[0-9.]*|srun|uv|launch|train)(?![\w.-])")
-
-
-_PROGRAM = Pattern(r"(?<=\s)(?:-m\s|[\w./-]+\.py\b)")
-# Functions that are given a file's name and make nothing of their own of it.
-_PLAIN_CALLS = frozenset(("open", "join", "exists", "isfile", "print", "copy", "copyfile", "remove", "write"))
-# What makes another text of a text: of a template that is read so, the run reads what was made of it.
-_FILLS_IN = Pattern(r"\.(?:replace|substitute|safe_substitute|render|format|format_map)\(|\bre\.subn?\(")
-
-
-def _takes_apart(text: str, name: str) -> bool:
-    """Whether a program loads this file and hands on something else than what it holds: values one by one, a part of it, what a function of
-    its own makes of it."""
-    file = rf"""["'](?:[\w./-]{{0,200}}/)?{re.escape(name)}["']"""
-    if _FILLS_IN.search(text) and re.search(
-        rf"\bopen\(\s*{file}[^\n]{{0,200}}\.read\(|\bPath\(\s*{file}\s*\)\.read_text\(|\bopen\(\s*{file}[^\n]{{0,200}}?\bas\s+\w+[^\n]{{0,100}}\n[^\n]{{0,100}}\.read\(",
-        text,
-    ):
-        return True
-    if re.search(rf"\bOmegaConf\.(?:unsafe_)?merge\([^\n]{{0,200}}{file}", text):
-        return True
-    beside = rf"(?<![.\w])(?!open\b)[a-z_]\w{{0,80}}\(\s*{file}\s*,\s*(?:\*\*|(?!encoding\b|mode\b)\w{{1,80}}\s*=(?!=))"
-    if re.search(beside, text):  # `load_cfg("a.yaml", deepspeed=…)`
-        return True
-    among = (
-        r"(?<![.\w])([a-z_]\w{0,80})\(\s*(?:[^()\n]{0,200},\s*)?(?:\*\*|\w{1,80}\s*=\s*)?"  # what a function is given
+    return re.compile(
+        rf"(?<![\w.-])(?:{'|'.join(map(re.escape, sorted(starters() | {'lmf'})))}|python[0-9.]*)(?![\w.=-])"
     )
-    called = {call[1] for call in re.finditer(among + file, text)} - _PLAIN_CALLS
-    if called and not (called.isdisjoint(_DEFINED.findall(text)) and called.isdisjoint(_of_modules(text))):
-        return True
-    loads = r"(?:[\w.]+\(\s*){0,3}(?:json|yaml|toml|tomllib|OmegaConf)\.(?:safe_|full_|unsafe_)?loads?\("
-    if re.search(rf"\{{\s*(?:\*\*|[^{{}}\n]{{1,200}}\bin\s)\s*{loads}[^\n]{{0,80}}{file}", text):
-        return True
-    foreign = _of_modules(text)
-    if any(call[1] in foreign for call in re.finditer(rf"{among}{loads}[^\n]{{0,80}}{file}", text)):
-        return True
-    direct = re.findall(rf"\b(\w+)[ \t]*=\s*{loads}[^\n]{{0,80}}{file}", text)
-    opened = set(re.findall(rf"\bopen\(\s*{file}[^\n]{{0,200}}?\bas\s+(\w+)", text))
-    if opened:
-        direct += [
-            loaded for loaded, handle in re.findall(rf"\b(\w+)[ \t]*=\s*{loads}\s*(\w+)", text) if handle in opened
-        ]
-    loaded = set(direct)
-    if not loaded or not loaded.isdisjoint(_ITEMS.findall(text)):
-        return bool(loaded)
-    words = "|".join(map(re.escape, sorted(loaded)))
-    if any(call[1] in foreign for call in re.finditer(rf"{among}(?:{words})\b(?!\s*[\[.(])", text)):
-        return True
-    return not (loaded - set(_WHOLE.findall(text))).isdisjoint(_PART.findall(text))
 
 
-_DEFINED = Pattern(r"\bdef (\w+)\(")
-_ITEMS = Pattern(r"\bfor\s+\w+\s*,\s*\w+\s+in\s+(\w+)\.items\(")
-_WHOLE = Pattern(r"(?<!print)(?<!len)(?:\*\*\s*|[(,=:]\s*)(\w+)(?=\s{0,80}(?:[,)\n}]|\Z))")
-_PART = Pattern(r"\b(\w+)(?:\[|\.\w)")
-_KNOWN = (
-    r"(?:json|yaml|toml|tomllib|hjson|omegaconf|shutil|os|pathlib|transformers|trl|peft|accelerate|deepspeed|torch|datasets|llamafactory|swift|axolotl"
-    r"|unsloth|lightning|pytorch_lightning)\b"
+@cache
+def _training() -> frozenset[str]:
+    records = knowledge.load("frameworks").values()
+    words = {word for record in records for several in record.get("commands", {}).values() for word in several}
+    return frozenset(words | {"train", "reward", "rloo"})
+
+
+_PLAIN = Pattern(r"[0-9]?>{1,2}(?:&?[0-9]|\S*)|--config|-c|\\|[\])}`]+|--")
+_SETTING = Pattern(r"[-+~]|.*[=$<{]")
+
+
+def _outcome(words: list[str], is_file: Callable[[str], bool]) -> str:
+    """What becomes of the file that this command is given; empty where it is no command that is known, or given no such file."""
+    at = next((n for n, word in enumerate(words) if _starts().fullmatch(word.rpartition("/")[2])), None)
+    if at is None or not any(map(is_file, words[at:])):
+        return ""
+    before = words[:at]
+    sets = any(re.match(r"[A-Z_]+=", one) and not _HARMLESS.match(one) for one in before) or "--env-file" in before
+    called, rest = words[at].rpartition("/")[2], words[at + 1 :]
+    if called in PROGRAMS or called.startswith("python") or called == "accelerate":
+        if called == "accelerate" and rest[:1] != ["launch"]:
+            return _OTHER
+        program = next((n for n, one in enumerate(rest) if one.endswith(".py") or one == "-m"), len(rest))
+        own = rest[called == "accelerate" : program]
+        if any(map(is_file, own)):
+            others = [one for n, one in enumerate(own) if not is_file(one) and not one.startswith("--config")]
+            return _DOUBTED if sets or any(map(_SETTING.match, others)) else _TRAINED
+        module, rest = rest[program : program + 2], rest[program + 1 :]
+        if module[:1] != ["-m"] or module[-1].partition(".")[0] not in package_names():
+            file = next((n for n, one in enumerate(rest) if is_file(one)), 0)
+            if "deepspeed" in "".join(rest[max(0, file - 1) : file + 1]).split("=")[0]:
+                return _TRAINED
+            others = [one for n, one in enumerate(rest) if n != file and not one.startswith("--config")]
+            return _DOUBTED if sets or any(map(_SETTING.match, others)) else _TRAINED
+        rest = [one for one in module[-1].split(".")[1:] if one not in ("cli", "main", "launcher")][-1:] + rest[1:]
+    if not rest or rest[0] not in _training():
+        return _OTHER
+    left = [one for one in rest[1:] if not is_file(one) and not _PLAIN.fullmatch(one)]
+    if not is_file(rest[1]) and "--config" not in rest and called not in ("tune", "litgpt"):
+        return "" if not any(one.endswith((".yaml", ".yml", ".json")) for one in rest) else _DOUBTED
+    return _DOUBTED if sets or any(map(_SETTING.match, left)) else _TRAINED
+
+
+# What hands a loaded configuration to whoever trains with it.
+_HANDS_OVER = Pattern(
+    r"(?:Config|Arguments|Args)\([^()]*\*\*|\bparse_(?:yaml_file|json_file|dict)\(|\brun_exp\(|\bdeepspeed\.initialize\(|\bdeepspeed\s*=\s*\w+\s*[,)\n]"
 )
-
-
-_IMPORTED = Pattern(rf"^[ \t]*from[ \t]+(?!{_KNOWN})[\w.]+[ \t]+import\b([^\n]*)", re.MULTILINE)
-_WORD = Pattern(r"\w+")
-
-
-def _of_modules(text: str) -> frozenset[str]:
-    """What a text imports from modules which may do anything with what they are given."""
-    return frozenset(word for words in _IMPORTED.findall(text) for word in _WORD.findall(words))
-
-
+_LOADED = Pattern(
+    r"\b(\w+)(?::[ \t]*\w+(?:\[[\w., \[\]]*\])?)?[ \t]*=\s*(?:[\w.]+\(\s*){0,3}(?:(?:h?json5?|yaml|toml|tomllib|OmegaConf)\.)?(?:safe_|full_|unsafe_)?loads?\("
+)
+_ATTRIBUTE = Pattern(r"(?<![\w.])(\w+)(?:\.\w+)*\.\w+\s*=(?!=)")
+_WRITES = Pattern(r"\b(?:json|yaml|OmegaConf)\.(?:safe_)?(?:dump|save)\(|\.write(?:_text)?\(")
 # What transformers has read of DeepSpeed's file, where a program changes it, hands it to a function, or replaces what compares it.
 _CHANGES_READ = Pattern(
     r"\bhf_(?:deepspeed|ds)_config(?:\.(?:config|mismatches)\b|\s*=(?!=)|\s*[,)])|\bHf(?:Trainer)?DeepSpeedConfig\.\w+\s*=(?!=)"
 )
 
 
-def _editors(root: str, files: Files) -> Iterable[tuple[str, bool]]:
-    """The programs that load a configuration and change it, and whether what they change is called like settings."""
-    for path in programs_of(root, files):
-        raw = content(path, files)
-        if path.endswith(".ipynb"):
-            raw = raw.replace(b'\\"', b'"').replace(b"\\n", b"\n")
-        parses = _PARSES_FILE.search(raw) is not None
-        changes = b"hf_d" in raw or b"DeepSpeedConfig." in raw
-        if not (parses or changes or LOADS.search(raw)):
-            continue
-        text = raw.decode("utf-8", "replace")
-        if changes and _CHANGES_READ.search(text):
-            yield text, True
-            continue
-        called, loaded, attributes = _names_of_settings(text, parses)
-        if _edits(text, called, attributes):
-            yield text, True
-        elif _edits(text, loaded, attributes):
-            yield text, False
+def _is_of_settings(name: str) -> bool:
+    return re.search(r"cfg|conf|param|setting|arg|option", name, re.IGNORECASE) is not None
 
 
-def _names_of_settings(text: str, parses: bool) -> tuple[list[str], list[str], bool]:
-    """Names that are called like settings, others that something is loaded into, and whether settings may be attributes."""
-    called = sorted(set(_CALLED.findall(text)))
-    loaded = [] if parses else sorted({name for one in _LOADED.findall(text) for name in one if name} - set(called))
-    return called, loaded, parses or OBJECTS.search(text) is not None
-
-
-# What a name is loaded from, where the call says it: `rows = json.load(open("rows.json"))`.
-_FROM_FILE = Pattern(
-    r"\b(\w+)[ \t]*=\s*(?:[\w.]+\(\s*){0,3}(?:json|yaml|toml|tomllib|OmegaConf)\.(?:safe_|full_|unsafe_)?loads?\(\s*(?:open\(\s*)?"
-    rf"""[rf]?["']({CONFIG})["']"""
-)
-
-
-def _only_others(text: str, name: str) -> bool:
-    """Whether all that this program changes was loaded from other files than this one."""
-    loads = _FROM_FILE.findall(text)
-    others = {one for one, file in loads if os.path.basename(file) != name} - {
-        one for one, file in loads if os.path.basename(file) == name
-    }
-    if not others:
-        return False
-    called, loaded, attributes = _names_of_settings(text, _PARSES_FILE.search(text.encode()) is not None)
-    return not _edits(text, [one for one in (*called, *loaded) if one not in others], attributes)
-
-
-_ITEM = Pattern(r"\b(\w+)(?:\[[^\]\n]+\])+\s*(?:[-+*/|]|//)?=(?!=)")
-_METHOD = Pattern(r"\b(\w+)(?:\[[^\]\n]+\])*\.(?:update|setdefault|pop|popitem|clear)\(")
-_DELETED = Pattern(r"\bdel\s+(\w+)\s*\[")
-_SPREAD = Pattern(r"[{,]\s*\*\*\s*(\w+)|\(\s*\*\*\s*(\w+)\s*,\s*\w|\bdict\(\s*(\w+)\s*,|\bsetattr\(\s*(\w+)")
-_MERGED = Pattern(r"\bOmegaConf\.(?:merge|update|set\w*)\(([^)\n]*)")
-# What a function makes of it, under the same name: `config = cleaned(config)`. A copy holds what the original does, and a parser reads words.
-_REMADE = Pattern(
-    r"^[ \t]*(\w+)[ \t]*=[ \t]*(?!(?:dict|(?:copy\.)?(?:deep)?copy|[\w.]*\bparse\w*)\()[a-z_][\w.]*\([ \t]*(?:[\w.]+\()?\1[ \t]*[,)](?!\)\s*$)",
-    re.MULTILINE,
-)
-# What a function is given that does not say what it makes of it: `clean(config)`.
-_GIVEN = Pattern(r"^[ \t]*([a-z_]\w*)\([ \t]*(\w+)[ \t]*\)[ \t]*$", re.MULTILINE)
-_ATTRIBUTE = Pattern(r"(?<![\w.])((?:\w+\.)+)\w+\s*=(?!=)")
-
-
-def _edits(text: str, names: list[str], attributes: bool) -> bool:
-    """Whether a dict of one of these names is changed: `config["lr"] = …`, `config.update(…)`, `{**config, …}`, `config.lr = …`."""
-    known = frozenset(names)
-    if not known:
-        return False
-    if any(name in known for pattern in (_ITEM, _METHOD, _DELETED) for name in pattern.findall(text)):
-        return True
-    if any(name in known for found in _SPREAD.findall(text) for name in found):
-        return True
-    if any(name in known for name in _REMADE.findall(text)) or _given_away(text, known):
-        return True
-    if any(not known.isdisjoint(re.findall(r"\w+", words)) for words in _MERGED.findall(text)):
-        return True
-    return attributes and any(not known.isdisjoint(path.split(".")) for path in _ATTRIBUTE.findall(text))
-
-
-def _given_away(text: str, known: frozenset[str]) -> bool:
-    """Whether a loaded dict is given to a function of another module, and used again behind it: the function may have changed it."""
-    loaded = {name for one in _LOADED.findall(text) for name in one if name in known}
-    given = [one for one in _GIVEN.finditer(text) if one[2] in loaded] if loaded else []
-    foreign = _of_modules(text) if given else frozenset()
-    given = [one for one in given if one[1] in foreign]
-    last = {one[0]: one.start() for one in _WORD.finditer(text)} if given else {}
-    return any(last[one[2]] >= one.end() for one in given)
+def _is_handed_whole(text: str, name: str) -> bool:
+    """Whether a program does nothing with what it has loaded but look at it, and give it away as it is."""
+    word = re.escape(name)
+    whole = (
+        rf"\(\s*\*\*\s*{word}(?:\[[^\]\n]{{1,80}}\])?\s*,?\s*\)|\b(?:deepspeed|config|config_params)\s*=\s*{word}\b(?!\s*[\[.(])"
+        rf"|\b(?:print|len|isinstance|parse_dict|run_exp|dumps)\(\s*{word}\b|\breturn\s+{word}\b(?!\s*[|\[.(])|\b{word}(?:\[[^\]\n]{{1,80}}\])+(?!\s*(?:[-+*/|]|//)?=(?!=)|\.)"
+        rf"|\b{word}\.get\(|\bin\s+{word}\b(?!\.)|\b{word}(?::[^=\n]{{1,60}})?[ \t]*=\s*(?:[\w.]+\(\s*){{0,3}}(?:[\w.]+\.)?(?:safe_|full_|unsafe_)?loads?\("
+    )
+    left = re.sub(rf"{whole}|[(,]\s*{word}\s*=(?!=)", "", text)
+    return re.search(rf"(?<![\w.\"'-]){word}(?![\w\"'-])", left) is None
