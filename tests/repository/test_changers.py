@@ -1,4 +1,4 @@
-"""What a program does with a file of the same name in another folder lowers no error of this one."""
+"""A configuration is what a run reads where whoever names it is understood; what is done with a file of its name in another folder lowers no error."""
 
 from __future__ import annotations
 
@@ -144,6 +144,24 @@ bf16: true
         ("go.sh", 'llamafactory-cli train "$1" reward_model=saves/r\n', "warning"),
         ("go.sh", "cat a.yaml more.yaml > full.yaml\nllamafactory-cli train full.yaml\n", "warning"),
         ("go.sh", 'llamafactory-cli train <(cat a.yaml; echo "reward_model: $RM")\n', "warning"),
+        ("go.sh", "for f in *.yaml; do llamafactory-cli train $f; done\n", "error"),
+        ("go.sh", "for f in *.yaml; do llamafactory-cli train $f reward_model=x; done\n", "warning"),
+        ("go.sh", "CONFIG=a.yaml\necho $CONFIG\ncp a.yaml saves/\nllamafactory-cli train $CONFIG 2>&1 | tee log.txt\n", "error"),
+        ("go.sh", "docker run -v $PWD:/w image llamafactory-cli train /w/a.yaml reward_model=x\n", "warning"),
+        ("Makefile", "all:\n\tfor f in *.yaml; do llamafactory-cli train $$f reward_model=x; done\n", "warning"),
+        ("Dockerfile", 'FROM x\nCOPY a.yaml /app/a.yaml\nCMD ["llamafactory-cli", "train", "/app/a.yaml"]\n', "error"),
+        ("Dockerfile", 'FROM x\nCMD ["llamafactory-cli", "train", "/app/a.yaml", "reward_model=x"]\n', "warning"),
+        (".github/workflows/x.yml", "on: push\njobs:\n  a:\n    steps:\n      - run: llamafactory-cli train a.yaml\n", "error"),
+        (".github/workflows/x.yml", "jobs:\n  a:\n    steps:\n      - run: llamafactory-cli train a.yaml reward_model=x\n", "warning"),
+        ("README.md", "Write your `a.yaml`.\n```\n├── a.yaml\n```\n```sh\nllamafactory-cli train a.yaml\nllamafactory-cli export a.yaml\n```\n", "error"),
+        ("README.md", "```sh\nllamafactory-cli export a.yaml\n```\n", "warning"),
+        ("README.md", "```sh\nllamafactory-cli train a.yaml reward_model=x\n```\n", "warning"),
+        ("go.py", 'import subprocess\ncmd = ["llamafactory-cli", "train", "a.yaml"]\nsubprocess.run(cmd)\n', "error"),
+        ("go.py", 'import subprocess\ncmd = ["llamafactory-cli", "train", "a.yaml"]\ncmd += ["reward_model=x"]\nsubprocess.run(cmd)\n', "warning"),
+        ("go.py", 'import subprocess, sys\nsubprocess.run(["llamafactory-cli", "train", "a.yaml", *sys.argv[1:]])\n', "warning"),
+        ("go.py", 'import os\nos.environ["USE_MCA"] = "1"\nos.system("llamafactory-cli train a.yaml")\n', "warning"),
+        ("go.py", 'import os\nos.environ["CUDA_VISIBLE_DEVICES"] = "0"\nos.system("llamafactory-cli train a.yaml")\n', "error"),
+        ("go.py", 'import json\nrows = json.load(open("rows.json"))\nrows["x"] = 1\n', "error"),
     ],
 )  # fmt: skip
 def test_what_a_command_adds(name: str, text: str, severity: str, tmp_path: Path) -> None:

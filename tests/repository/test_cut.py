@@ -78,7 +78,7 @@ def named(count: int) -> dict[str, str]:
 
 
 def places(count: int) -> dict[str, str]:
-    return {"train.yaml": BAD, "README.md": "See train.yaml for more.\n" * count}
+    return {"train.yaml": BAD, "README.md": "    cat train.yaml\n" * count}
 
 
 def guides(count: int) -> dict[str, str]:

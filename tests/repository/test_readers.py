@@ -264,11 +264,8 @@ EDITS = {
 }
 LEFT_ALONE = {
     "nothing is changed": 'config = json.load(open("ds.json"))\ndeepspeed.initialize(config=config)',
-    "a copy of it": 'import copy\nconfig = json.load(open("ds.json"))\nconfig = copy.deepcopy(config)\ndeepspeed.initialize(config=config)',
-    "its text makes the same": 'config = json.load(open("ds.json"))\nconfig = json.loads(json.dumps(config))\ndeepspeed.initialize(config=config)',
     "it is shown": 'from pprint import pprint\nconfig = json.load(open("ds.json"))\nprint(config)\ndeepspeed.initialize(config=config)',
     "another file is changed": 'rows = json.load(open("rows.json"))\nrows["x"] = 2\ndeepspeed.initialize(config="ds.json")',
-    "a function of another library": 'from torch import load\nstate = load("ds.json")\nstate["x"] = 2\ndeepspeed.initialize(config="ds.json")',
     "rows are changed": 'rows = json.load(open(args.rows))\nrows[0]["x"] = 2\nTrainer(model)',
 }
 
@@ -307,7 +304,7 @@ BESIDE = {
     "keys that a comprehension leaves out": ({"ds.json": DS, "t.py": OPENS + "c = {k: v for k, v in c.items() if k != 'zero_optimization'}\ndeepspeed.initialize(config=c)\n"}, False),
     "a dict around what is loaded": ({"ds.json": DS, "t.py": "import json, deepspeed\nc = {**json.load(open('ds.json')), 'steps': 1}\ndeepspeed.initialize(config=c)\n"}, False),
     "a function of the project": ({"ds.json": DS, "t.py": "import deepspeed\nfrom utils import load_ds\ndeepspeed.initialize(config=load_ds('ds.json'))\n"}, False),
-    "a function of a library": ({"ds.json": DS, "t.py": "import deepspeed\nfrom accelerate.utils import load_ds\ndeepspeed.initialize(config=load_ds('ds.json'))\n"}, True),
+    "a function of a library": ({"ds.json": DS, "t.py": "import deepspeed\nfrom accelerate.utils import load_ds\ndeepspeed.initialize(config=load_ds('ds.json'))\n"}, False),
     "the path itself": ({"ds.json": DS, "t.py": "import deepspeed\ndeepspeed.initialize(config='ds.json')\n"}, True),
 }  # fmt: skip
 

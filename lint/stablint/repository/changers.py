@@ -137,6 +137,8 @@ class _Text(NamedTuple):
         name = os.path.basename(path)
         if path == self.path:
             return
+        if self.kind == _PROGRAM and _CHANGES_READ.search(self.text):
+            yield _DOUBTED
         fragments = files.lowered(self.path) if self.kind in (_SHELL, _DATA, _PROGRAM) else ()
         known = [
             (link.place.start, link.place.end)
@@ -172,7 +174,8 @@ class _Text(NamedTuple):
                 if before[0].rstrip("/").rpartition("/")[2] not in ours:
                     continue
             elif self.kind == _SHELL and before is None and folder != os.path.dirname(self.path):
-                if os.path.exists(os.path.join(os.path.dirname(self.path), name)):
+                beside = os.path.join(os.path.dirname(self.path), name)
+                if beside != self.path and os.path.exists(beside):
                     continue  # a script means the file of that name that lies beside it
             yield found.start(), found.end()
 
@@ -204,7 +207,9 @@ class _Text(NamedTuple):
             yield _TRAINED
         elif said:
             yield _DOUBTED if _DOUBTED in said or self._sets_environment() else _TRAINED
-        elif self.kind not in (_SHELL, _GUIDE) or not _LOOKS.match(line) or _MAKES.search(line):
+        elif self.kind == _PROGRAM and (loaded := _LOADED.search(line)) and _HANDS_OVER.search(self.text):
+            yield _TRAINED if _is_handed_whole(self.text, loaded[1]) else _DOUBTED
+        elif self.kind not in (_SHELL, _GUIDE) or not _LOOKS.match(line.strip()) or _MAKES.search(line):
             yield _DOUBTED
 
     def _done_with_any(self, path: str, files: Files) -> Iterator[str]:
@@ -238,8 +243,6 @@ class _Text(NamedTuple):
 
     def _changes_loaded(self, loads: bool) -> bool:
         """Whether a program hands a library what it has loaded of a file that it does not name, and may have changed."""
-        if _CHANGES_READ.search(self.text):
-            return True
         parses = "parse_yaml_file(" in self.text or "parse_json_file(" in self.text
         if not (loads or parses) or NAMES.search(self.text) or not _HANDS_OVER.search(self.text):
             return False
@@ -260,9 +263,8 @@ def _fits(pattern: str, name: str) -> bool:
 
 # Commands that only look at a file, or lay it beside others.
 _LOOKS = Pattern(
-    r"""[\s"!%$-]*(?:sudo\s+)?(?:echo|printf|cat|ls|test|\[{1,2}|if\s+!?\s*\[{1,2}|diff|head|tail|less|more|vim?|nano|code|git|COPY|ADD"""
-    r"""|(?:cp|scp|rsync)\s[^;|&]{1,300}\s(?![^\s;|&]{0,200}\.(?:ya?ml|json)\b)[^\s;|&]{1,200}\s*$"""
-    r"""|[├└│|+`─]|[\w./-]+\.(?:ya?ml|json)\s*$)(?:\s|[├└│─])?"""
+    r"""[\s"!%$-]{0,40}(?:sudo\s{1,3})?(?:echo|printf|cat|ls|test|\[{1,2}|if\s{1,3}!?\s{0,3}\[{1,2}|diff|head|tail|less|more|vim?|nano|code|git|COPY|ADD"""
+    r"""|(?:cp|scp|rsync)\s(?=[^;|&]{1,300}\s[^\s;|&.]{0,200}/?\s{0,3}$)|[├└│|+`─]|[\w./-]{1,200}\.(?:ya?ml|json)\s{0,3}$)(?:\s|[├└│─])?"""
 )
 _MAKES = Pattern(r"[>`]|\$\(|\|\s*(?:tee|sed|awk|perl|yq|jq|python)")
 # Variables that change nothing of what a framework takes for its settings.
@@ -308,7 +310,7 @@ def _commands(text: str, start: int, end: int) -> Iterator[list[str]]:
                 if quoted
                 else ["$" + part.strip()] * bool(part.strip())
             )
-        name = re.search(r"(\w+)\s*(?::[^=\n]{1,60})?=\s*\Z", head[:first])
+        name = re.search(r"\b(\w{1,80})\s{0,3}(?::[^=\n]{1,60})?=\s{0,3}\Z", head[:first])
         more = rf"\b{name[1]}\s{{0,3}}(?:\+|\.(?:append|extend|insert)\b|\[)|\*{name[1]}\b" if name else r"(?!)"
         if re.search(more, text) or re.match(r"\s*\+", tail[last + 1 : last + 40]):
             words.append("$more")
@@ -400,10 +402,12 @@ def _is_of_settings(name: str) -> bool:
 def _is_handed_whole(text: str, name: str) -> bool:
     """Whether a program does nothing with what it has loaded but look at it, and give it away as it is."""
     word = re.escape(name)
+    part = r"(?:\[[^\[\]\n]{1,80}\])"
     whole = (
-        rf"\(\s*\*\*\s*{word}(?:\[[^\]\n]{{1,80}}\])?\s*,?\s*\)|\b(?:deepspeed|config|config_params)\s*=\s*{word}\b(?!\s*[\[.(])"
-        rf"|\b(?:print|len|isinstance|parse_dict|run_exp|dumps)\(\s*{word}\b|\breturn\s+{word}\b(?!\s*[|\[.(])|\b{word}(?:\[[^\]\n]{{1,80}}\])+(?!\s*(?:[-+*/|]|//)?=(?!=)|\.)"
-        rf"|\b{word}\.get\(|\bin\s+{word}\b(?!\.)|\b{word}(?::[^=\n]{{1,60}})?[ \t]*=\s*(?:[\w.]+\(\s*){{0,3}}(?:[\w.]+\.)?(?:safe_|full_|unsafe_)?loads?\("
+        rf"\(\s{{0,40}}\*\*[ \t]{{0,3}}{word}{part}?,?\s{{0,40}}\)|\b(?:deepspeed|config|config_params)[ \t]{{0,3}}=[ \t]{{0,3}}{word}\b(?![ \t]{{0,3}}[\[.(])"
+        rf"|\b(?:print|len|isinstance|parse_dict|run_exp)\({word}\b|\breturn {word}\b(?![ \t]{{0,3}}[|\[.(])"
+        rf"|\b{word}{part}{{1,5}}(?![ \t]{{0,3}}(?:\[|(?:[-+*/|]|//)?=(?!=)|\.))|\b{word}\.get\(|\bin {word}\b(?!\.)"
+        rf"|\b{word}(?::[^=\n]{{1,60}})?[ \t]{{0,3}}=[ \t]{{0,3}}(?:[\w.]{{1,40}}\(){{0,3}}(?:\w{{1,20}}\.)?(?:safe_|full_|unsafe_)?loads?\("
     )
-    left = re.sub(rf"{whole}|[(,]\s*{word}\s*=(?!=)", "", text)
+    left = re.sub(rf"{whole}|[(,][ \t]{{0,3}}{word}[ \t]{{0,3}}=(?!=)", "", text)
     return re.search(rf"(?<![\w.\"'-]){word}(?![\w\"'-])", left) is None
