@@ -15,7 +15,7 @@ from stablint.assemble.files import Files
 from stablint.base import knowledge
 from stablint.base.light import NamedTuple, Pattern
 from stablint.files import discover
-from stablint.repository.programs import LOADS, NAMES, programs_of
+from stablint.repository.programs import LOADS, NAMES, TESTS, programs_of
 from stablint.repository.referrers import content
 from stablint.run.framework import package_names
 from stablint.syntax import limits
@@ -76,7 +76,7 @@ def _texts(root: str, paths: list[str], files: Files) -> Iterator[_Text]:
             folder, last = os.path.dirname(folder), folder
             if folder == last:
                 break
-    every = [(path, _kind(path, programs)) for path in files.entries(root)]
+    every = [(path, _kind(path, root, programs)) for path in files.entries(root)]
     for folder in folders:
         listed = [name for name in _listed(folder) if _GUIDES.match(name)]
         every += [(os.path.join(folder, name), _GUIDE) for name in listed[: limits.GUIDES.most]]
@@ -102,9 +102,11 @@ def _texts(root: str, paths: list[str], files: Files) -> Iterator[_Text]:
             yield _Text(path, kind, text.replace("\\\n", "  "))
 
 
-def _kind(path: str, programs: set[str]) -> str:
+def _kind(path: str, root: str, programs: set[str]) -> str:
     if path.endswith((".py", ".ipynb")):
         return _PROGRAM if path in programs else ""
+    if TESTS.search(path[len(root) :]):
+        return ""
     return _DATA if path.endswith((".json", ".yaml", ".yml")) else _SHELL
 
 
@@ -167,16 +169,20 @@ class _Text(NamedTuple):
     def _names(self, path: str, files: Files) -> Iterator[tuple[int, int]]:
         """Where the file's name stands, but behind another folder's."""
         folder, name = os.path.split(path)
-        ours = ("", ".", "..", os.path.basename(folder))
+        ours, here = ("", ".", "..", os.path.basename(folder)), os.path.join(os.path.dirname(self.path), "")
+        is_near = here.startswith(os.path.join(os.path.dirname(folder), "")) or path.startswith(here)
         for found in re.finditer(rf"(?<![\w.-]){re.escape(name)}(?![\w-]|\.\w)", self.text):
             before = re.search(r"[^\s\"'`=(,;|&<>]{0,200}/\Z", self.text[max(0, found.start() - 200) : found.start()])
-            if before is not None and not (before[0][0] in "/~" or _HOLES.search(before[0])):
-                if before[0].rstrip("/").rpartition("/")[2] not in ours:
-                    continue
-            elif self.kind == _SHELL and before is None and folder != os.path.dirname(self.path):
-                beside = os.path.join(os.path.dirname(self.path), name)
-                if beside != self.path and os.path.exists(beside):
+            above = before[0].rstrip("/").rpartition("/")[2] if before is not None else ""
+            if before is None:
+                beside = os.path.join(here, name)
+                if not is_near or (self.kind == _SHELL and beside not in (path, self.path) and os.path.exists(beside)):
                     continue  # a script means the file of that name that lies beside it
+            elif _HOLES.search(above):
+                if not _fits(above, os.path.basename(folder)):
+                    continue
+            elif above not in ours and not before[0].startswith(("/", "~")) and not _HOLES.search(before[0]):
+                continue
             yield found.start(), found.end()
 
     def _may_mean(self, path: str) -> bool:
@@ -209,7 +215,10 @@ class _Text(NamedTuple):
             yield _DOUBTED if _DOUBTED in said or self._sets_environment() else _TRAINED
         elif self.kind == _PROGRAM and (loaded := _LOADED.search(line)) and _HANDS_OVER.search(self.text):
             yield _TRAINED if _is_handed_whole(self.text, loaded[1]) else _DOUBTED
-        elif self.kind not in (_SHELL, _GUIDE) or not _LOOKS.match(line.strip()) or _MAKES.search(line):
+        elif self.kind in (_GUIDE, _DATA):  # which do nothing by themselves
+            if (_CHANGES if self.kind == _GUIDE else _BUILDS_ON).search(line):
+                yield _DOUBTED
+        elif self.kind == _PROGRAM or not _LOOKS.match(line.strip()) or _MAKES.search(line):
             yield _DOUBTED
 
     def _done_with_any(self, path: str, files: Files) -> Iterator[str]:
@@ -221,7 +230,8 @@ class _Text(NamedTuple):
                 for words in _commands(self.text, found.start(), found.end())
             ]
             loads = LOADS.search(self.text.encode("utf-8", "replace")) is not None
-            if (loads and commands and _WRITES.search(self.text)) or self._changes_loaded(loads):
+            starts = any(_outcome(words, _MAY_BE_A_FILE) in (_TRAINED, _DOUBTED) for words in commands)
+            if (loads and starts and _WRITES.search(self.text)) or self._changes_loaded(loads):
                 yield _DOUBTED
         else:
             commands = [words for line in self.text.splitlines() for words in _segments(line)]
@@ -267,6 +277,12 @@ _LOOKS = Pattern(
     r"""|(?:cp|scp|rsync)\s(?=[^;|&]{1,300}\s[^\s;|&.]{0,200}/?\s{0,3}$)|[├└│|+`─]|[\w./-]{1,200}\.(?:ya?ml|json)\s{0,3}$)(?:\s|[├└│─])?"""
 )
 _MAKES = Pattern(r"[>`]|\$\(|\|\s*(?:tee|sed|awk|perl|yq|jq|python)")
+_CHANGES = Pattern(
+    r"(?<![<-])>(?![=>]{0,1}\s*$)|\b(?:sed|gsed|perl|awk|ruby|yq|jq|dasel|envsubst|tee|mv|patch|sponge|crudini|python[0-9.]{0,4}|docker|make)\s"
+)
+_BUILDS_ON = Pattern(
+    r"(?i)^[\s\"'-]{0,80}(?:_?base_?|extends|include|inherits?|import|parent|defaults|template|overrides)[\w\"']{0,20}\s{0,3}[:=]"
+)
 # Variables that change nothing of what a framework takes for its settings.
 _HARMLESS = Pattern(
     r"(?:CUDA|NCCL|WANDB|HF|HUGGING|TOKENIZERS|OMP|MASTER|TORCH|PYTORCH|PYTHON(?!PATH)|TRANSFORMERS_(?:OFFLINE|CACHE|VERBOSITY)|FORCE_TORCHRUN|NNODES|NPROC|NODE_RANK|RANK|LOCAL_RANK|WORLD_SIZE|MLFLOW|COMET|LD_|PATH|GLOO|DISABLE_VERSION)"
@@ -275,6 +291,7 @@ _SETS_VARIABLE = Pattern(
     r"""\bos\.environ(?:\.setdefault\(|\[)\s*["'](\w+)|\bos\.(environ\.update|putenv)\(|\b(env)\s*=(?!=)"""
 )
 _A_WORD = Pattern(r"""[^\s"']{1,400}""")
+_MAY_BE_A_FILE = re.compile(r".{1,400}\.(?:ya?ml|json)\Z|[^{]{0,200}[${]").match
 _FILE = Pattern(r"--config(?:_file)?[ =]|-c |(?:train|sft|run) ")  # what stands before a file that is to be trained by
 _BREAKS = Pattern(r"[;|]|&&|(?<![>&0-9])&(?![>&0-9])")
 
@@ -348,7 +365,7 @@ _PLAIN = Pattern(r"[0-9]?>{1,2}(?:&?[0-9]|\S*)|--config|-c|\\|[\])}`]+|--")
 _SETTING = Pattern(r"[-+~]|.*[=$<{]")
 
 
-def _outcome(words: list[str], is_file: Callable[[str], bool]) -> str:
+def _outcome(words: list[str], is_file: Callable[[str], object]) -> str:
     """What becomes of the file that this command is given; empty where it is no command that is known, or given no such file."""
     at = next((n for n, word in enumerate(words) if _starts().fullmatch(word.rpartition("/")[2])), None)
     if at is None or not any(map(is_file, words[at:])):

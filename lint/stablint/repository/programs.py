@@ -23,7 +23,7 @@ OBJECTS = re.compile(
 )
 NAMES = re.compile(r"""["']((?:[\w.-]+/)*[\w.-]+\.(?:ya?ml|json|toml))["']""")
 CONFIG = r"""(?:[\w.@:-]*/)*[\w.-]+\.(?:ya?ml|json|toml)"""
-_TESTS = re.compile(r"(?:^|[/\\])(?:tests?[/\\]|test_|conftest\b)")
+TESTS = re.compile(r"(?:^|[/\\])(?:tests?[/\\]|test_|conftest\b)")
 _SHELL = (".sh", ".bash", ".slurm", ".sbatch", ".zsh")
 
 
@@ -33,7 +33,7 @@ def programs_of(root: str, files: Files) -> tuple[str, ...]:
     if root not in files.programs:
         found = files.entries(root)
         inner = ((path, path[len(root) :]) for path in found if path.endswith((".py", ".ipynb")))
-        files.programs[root] = tuple(path for path, name in inner if not (_TESTS.search(name) or _of_a_framework(name)))
+        files.programs[root] = tuple(path for path, name in inner if not (TESTS.search(name) or _of_a_framework(name)))
         files.scripts[root] = tuple(path for path in found if path.endswith(_SHELL))
     return files.programs[root]
 
