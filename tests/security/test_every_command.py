@@ -8,7 +8,7 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -237,19 +237,27 @@ WRONG_HAZARDS = (
 )
 
 
-def spellings() -> Iterator[tuple[str, str]]:
-    yield from ((value, value) for value in SHAPED.values())
-    yield from ((f"{key}={value}", value) for key, value in list(KEYED.items())[::3])
-    yield from ((address, secret) for address, secret in ADDRESSES.values())
+ONE_IN_THREE = pytest.mark.parametrize("one_in", [3, pytest.param(1, marks=pytest.mark.slow)])
 
 
-def test_hazards_of_the_house_that_hold_a_secret_are_told_without_it(project, capsys):
+def spellings(one_in: int) -> list[tuple[int, tuple[str, str]]]:
+    """Secrets, each with how it is written; numbered, since each is written into another place."""
+    every = [
+        *((value, value) for value in SHAPED.values()),
+        *((f"{key}={value}", value) for key, value in list(KEYED.items())[::3]),
+        *ADDRESSES.values(),
+    ]
+    return [(number, one) for number, one in enumerate(every) if is_sampled(one[0], one_in)]
+
+
+@ONE_IN_THREE
+def test_hazards_of_the_house_that_hold_a_secret_are_told_without_it(project, capsys, one_in):
     (project / "stablint.toml").write_text(
         'hazards = ["h"]\nmin-evidence = "folklore"\n[house]\nprefix = "ACME"\n', encoding="utf-8"
     )
     (project / "h").mkdir()
     told = 0
-    for number, (spelled, secret) in enumerate(spellings()):
+    for number, (spelled, secret) in spellings(one_in):
         text = HAZARD.replace("¤", spelled.replace('"', ""))
         lines = text.splitlines()
         if number % 3 == 2:
@@ -269,12 +277,13 @@ def test_hazards_of_the_house_that_hold_a_secret_are_told_without_it(project, ca
         assert code in (0, 1, 2) and output
         told += "ACME001" in output
         assert not leaked(output, [secret]), (words, output)
-    assert told > 20
+    assert told > 20 / one_in
 
 
-def test_baselines_that_hold_a_secret_are_told_without_it(project, capsys):
+@ONE_IN_THREE
+def test_baselines_that_hold_a_secret_are_told_without_it(project, capsys, one_in):
     told = 0
-    for number, (spelled, secret) in enumerate(spellings()):
+    for number, (spelled, secret) in spellings(one_in):
         row = {"file": f"gone/{spelled}.yaml", "rule": "duplicate-key", "fingerprint": "0" * 16, "count": 1}
         row |= ({}, {"rule": spelled}, {"count": spelled}, {"fingerprint": spelled}, {spelled: 1})[number % 5]
         version = spelled if number % 7 == 6 else 1
@@ -285,7 +294,7 @@ def test_baselines_that_hold_a_secret_are_told_without_it(project, capsys):
         assert code in (0, 1, 2) and output
         told += "baseline: not found any more" in output
         assert not leaked(output + (project / "base.json").read_text() * (number % 2 and code == 0), [secret]), output
-    assert told > 10
+    assert told > 10 / one_in
 
 
 _FACTORY = (

@@ -129,7 +129,7 @@ class Sieve:
 
     def __init__(self, hazards: tuple[Hazard, ...]) -> None:
         self.hazards = hazards
-        self._needs = needs_of(hazards)
+        self._wakes = _layers(needs_of(hazards))
         self.all = (1 << len(hazards)) - 1
         self.each = self.news = 0
         self.uses: dict[str, int] = {}  # fact → the hazards with a condition on it alone
@@ -206,10 +206,14 @@ class Sieve:
 
     def asleep(self, run: Run) -> int:
         """The hazards that say nothing of a run which states these facts and no others, whatever their values are."""
-        stated, found = {*run.explicit, *run.supplied}, 0
-        for names, mask in self._needs:
-            if names.isdisjoint(stated):
-                found |= mask
+        found = 0
+        for wakes in self._wakes:
+            woken = 0
+            for stated in (run.explicit, run.supplied):
+                for name in stated:
+                    if name in wakes:
+                        woken |= wakes[name]
+            found |= wakes[""] & ~woken
         return found
 
     def candidates(
@@ -504,6 +508,24 @@ class Sieve:
             found = self._contexts[key] = Context(run, self)
         found.runs += 1
         return found
+
+
+def _layers(needs: list[tuple[frozenset[str], int]]) -> list[dict[str, int]]:
+    """The same by the facts, so that a run is asked for what it states and not for all that hazards need: the hazards that each fact wakes, and under no
+    name all of them. A hazard with several needs has each in another layer, and sleeps where one of them is not met."""
+    layers: list[dict[str, int]] = []
+    for names, mask in needs:
+        place = 0
+        while mask:
+            if place == len(layers):
+                layers.append({"": 0})
+            layer, place = layers[place], place + 1
+            free = mask & ~layer[""]
+            layer[""] |= free
+            mask &= ~free
+            for name in names if free else ():
+                layer[name] = layer.get(name, 0) | free
+    return layers
 
 
 def _is_silent_of(run: Run, read: frozenset[str]) -> bool:

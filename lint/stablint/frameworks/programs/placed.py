@@ -31,7 +31,6 @@ def told(document: Document, loader: Call, statements: tuple[Statement, ...]) ->
 
 # `if int(os.environ.get("WORLD_SIZE", 1)) > 1`, `if is_distributed`, `if accelerator.num_processes == 1`
 _COUNTS = re.compile(r"world_?size|is_distributed|\bdistributed\b|num_processes|local_rank|\bddp\b", re.IGNORECASE)
-_BRANCHES = re.compile(r"^(?P<depth>[ \t]*)(?:if|elif)\b(?P<test>[^\n]*)", re.MULTILINE)
 
 
 def _above(text: str, at: int) -> list[str]:
