@@ -116,6 +116,13 @@ class _Guarded(io.TextIOBase, TextIO):
             self.inner.write(masked(held[:cut]))
         return len(text)
 
+    def write_masked(self, text: str) -> None:
+        """What has been masked as a whole, and waits for nothing."""
+        if self._held or not text.endswith("\n"):
+            self.write(text)
+        else:
+            self.inner.write(text)
+
     def flush(self) -> None:
         held, self._held = self._held, ""
         if held:
@@ -285,8 +292,13 @@ def close_output() -> None:
 
 
 def _write(stream: TextIO, text: str) -> None:
+    """`text` is masked."""
     encoding = stream.encoding or "utf-8"
-    stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
+    text = text.encode(encoding, "backslashreplace").decode(encoding)
+    if isinstance(stream, _Guarded):
+        stream.write_masked(text)
+    else:
+        stream.write(text)
 
 
 def _bytes(data: bytes) -> None:

@@ -108,7 +108,12 @@ def may_hold_key(lowered: str) -> bool:
     return any(word in lowered for word in IN_KEYS)
 
 
+_LONG = 4_000  # characters
+
+
 def may_hold_secret(text: str) -> bool:
+    if len(text) > _LONG:  # no sign goes on in another line, and the lines of a report are much alike
+        text = "\n".join({*text.split("\n"), ""})
     lowered = text.lower()
     for mark in _IN_LOWERED:  # loops: most texts are gone through to their end, and many are short
         if mark in lowered:
