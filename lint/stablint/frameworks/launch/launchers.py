@@ -73,7 +73,11 @@ def lower(document: Document, launcher: Command, index: int, own: bool, first: s
             links += _link("accelerate", document, entry)
             statements.append(statement(block, entry, (key,), Row(key, "launch.accelerate_file"), _LAYER))
         elif accelerated and (row := accelerate.flag_row(key)) is not None:
-            statements.append(statement(block, entry, (key,), row, _LAYER))
+            said = statement(block, entry, (key,), row, _LAYER)
+            is_text = key == "gpu_ids" and isinstance(
+                said.value, int
+            )  # the launcher's parser takes it as it is written
+            statements.append(said._replace(value=str(said.value), raw=str(said.value)) if is_text else said)
             links += _link("deepspeed", document, entry) if key == "deepspeed_config_file" else []
             if key == "mixed_precision":
                 statements.append(_said(block, entry, accelerate.PRECISION_IN_FILE, None))
