@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from stablint.base.light import Pattern
 from stablint.frameworks.fragment import last_word
-from stablint.frameworks.programs.seen import any_of, calls, is_call, methods, of_call, seen_in
+from stablint.frameworks.programs.seen import any_of, calls, is_call, methods, of_call, seen_in, tests_above
 from stablint.frameworks.programs.unseen import unless, unseen
 from stablint.run.fact import Statement
 from stablint.syntax.tree import Call, Document, Entry, Mapping, Module, Node, Scalar, Sequence, Unknown
@@ -239,10 +239,26 @@ def _tokens(document: Document, module: Module, loader: Call) -> Iterator[Statem
     yield of_call(document, "launch.done.embeddings_resized", grown, first)
 
 
+_LACKS_PAD = re.compile(
+    r"if[ \t]+(?:not[ \t]+[\w.]{1,60}\.pad_token\b|[\w.]{1,60}\.pad_token(?:_id)?[ \t]+(?:is|==)[ \t]+None\b)[ \t]*:"
+)
+_SAME_LINE = re.compile(r"^[ \t]*(if\b[^\n]*:)[^\n]*\Z", re.MULTILINE)
+
+
 def _added(document: Document, module: Module) -> tuple[Call | None, bool]:
     """The first call that adds tokens, if they stand in a row, and whether one of them is learned."""
     added = any_of(module, ("add_tokens", "add_special_tokens"))
-    added = [call for call in added if not call.conditional and _new(call)]
+    text = document.text.text
+    # a branch for tokenizers without a pad token is where the token is a new one
+    added = [
+        call
+        for call in added
+        if _new(call)
+        and (
+            not call.conditional
+            or all(map(_LACKS_PAD.match, [*tests_above(text, call.start), *_SAME_LINE.findall(text[: call.start])]))
+        )
+    ]
     learned = _learned(added)
     if not added or (not learned and _PADS_WITH.search(document.text.text, added[0].end)):
         return None, False

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from stablint.frameworks.fragment import last_word
 from stablint.frameworks.programs import kinds as python_kinds
-from stablint.frameworks.programs.seen import methods, seen_in, stated
+from stablint.frameworks.programs.seen import calls, methods, seen_in, stated, tests_above
 from stablint.frameworks.programs.unseen import unless, unseen
 from stablint.run.fact import Statement
 from stablint.syntax.tree import NOBODYS, Call, Document, Module, Node, Scalar, Unknown
@@ -98,6 +98,8 @@ def _of_trainer(document: Document, module: Module, trainer: Call) -> Iterator[S
             # whoever else is handed the model may unfreeze it
             known = unless(unseen(document, module, (model, callbacks), trainer), True)
             yield _done(document, "adapter_frozen", known, model)
+    else:
+        yield from _frozen_in_a_branch(document, module, trainer, model)
     if model is not None and not seen_in(_UNFREEZES, document):
         # an adapter that was made frozen stays so, and the base with it
         known = unless(unseen(document, module, (model, callbacks), trainer), True)
@@ -132,6 +134,33 @@ def _of_trainer(document: Document, module: Module, trainer: Call) -> Iterator[S
         if model is None:
             told = Unknown("the model comes from elsewhere")
         yield _done(document, "pad_token_told_model", told, trainer)
+
+
+_NOT_TRAINED = re.compile(r"(?i)eval|test|predict|infer|generat|merge|chat|demo|sampl|main")
+
+
+def _frozen_in_a_branch(document: Document, module: Module, trainer: Call, model: Node | None) -> Iterator[Statement]:
+    """`adapter_frozen` of an adapter that one of two branches loads: the other makes a new one, under the name that the trainer is given."""
+    text = document.text.text
+    given = re.match(r"[ \t]*=[ \t]*(\w{1,40})[ \t]*[,)\n]", text[_end_of_key(trainer, "model") :])
+    if given is None or _UNFREEZES.search(text):
+        return
+    made = [call for call, kind in python_kinds.kinds(module) if call.target == given[1] and call.end < trainer.start]
+    anew = any(
+        last_word(call.name) == "get_peft_model" for call in calls(module, "get_peft_model") if call.target == given[1]
+    )
+    for call in module.calls if anew and made else ():
+        if call.target == given[1] and _LOADS_ADAPTER.fullmatch(call.name) and call.end < trainer.start:
+            tests = list(tests_above(text, call.start))
+            if call.arguments.open or len(call.positional) > 3 or not tests or any(map(_NOT_TRAINED.search, tests)):
+                continue
+            hidden = unseen(document, module, (trainer.arguments.get("callbacks"),), call, trainer)
+            yield _done(document, "adapter_frozen", unless(hidden, True), call)
+            return
+
+
+def _end_of_key(call: Call, key: str) -> int:
+    return next((one.key_end for one in call.arguments.entries if one.key == key), call.end)
 
 
 def _all_frozen(document: Document, module: Module, model: Call) -> tuple[int, int] | None:

@@ -15,7 +15,7 @@ from stablint.frameworks.programs import kinds as python_kinds
 from stablint.frameworks.programs.seen import calls, methods, of_call, seen_in, shown, stated
 from stablint.frameworks.programs.unseen import KNOWN, unless, unseen
 from stablint.run.fact import Statement
-from stablint.syntax.tree import Call, Document, Module, Node, Unknown
+from stablint.syntax.tree import Call, Document, Mapping, Module, Node, Scalar, Unknown
 
 _TRAINERS = ("trainer", "own-trainer")
 _MAKE_STATE = (*_TRAINERS, "accelerator", "arguments")
@@ -208,8 +208,95 @@ def _evaluates_apart(document: Document, module: Module, trainer: Call) -> Itera
                 return
 
 
+# A bare name, or what is written out, as the argument itself stands there; `rows["train"]` is neither.
+_BARE = re.compile(r"[ \t]*=[ \t]*(?:(\w{1,80})[ \t]*[,)\n]|([{\w]))")
+_STEPS_OF_ALL = (
+    r"\.(?:map|filter|shuffle|remove_columns|rename_columns?|cast_column|select_columns|with_format|sort|flatten)\("
+)
+
+
+def _rows(document: Document, module: Module, trainer: Call) -> Iterator[Statement]:
+    """`launch.handed.rows`: what is handed over as rows and is no data set: all splits of one, a dictionary, a TensorDataset, whose rows are tuples."""
+    entry = next((one for one in trainer.arguments.entries if one.key == "train_dataset"), None)
+    text = document.text.text
+    bare = _BARE.match(text, entry.key_end) if entry is not None else None
+    if entry is None or bare is None or document.view is not None:
+        return
+    value, name = entry.value, bare[1]
+    said = _assigned(text, name) if name else None
+    if isinstance(value, Mapping) and not value.open and (bare[2] == "{" or (said is not None and said[0] == "{")):
+        yield of_call(document, "launch.handed.rows", "dictionary", trainer)
+    elif isinstance(value, Call) and value.name == "torch.utils.data.TensorDataset" and not value.conditional:
+        if bare[2] or (said is not None and said.startswith("TensorDataset(")):
+            yield of_call(document, "launch.handed.rows", "tensors", trainer)
+    elif name and isinstance(value, Call) and _of_all_splits(text, name, value, 5):
+        yield of_call(document, "launch.handed.rows", "splits", trainer)
+
+
+def _assigned(text: str, name: str) -> str | None:
+    """What stands behind the one assignment of a name; None where there are several, or it is bound otherwise."""
+    found = re.findall(
+        rf"^([ \t]*)((?:[\w.]{{1,80}}[ \t]*,[ \t]*){{0,4}}){name}\b[ \t]*(,|=(?!=)|:=|in\b)[ \t]*(.*)$",
+        text,
+        re.MULTILINE,
+    )
+    found += re.findall(rf"^([ \t]*)(for)[^\n]{{0,80}}\b{name}\b([^\n]{{0,40}}) in (.*)$", text, re.MULTILINE)
+    return str(found[0][3]) if len(found) == 1 and found[0][1:3] == ("", "=") else None
+
+
+def _of_all_splits(text: str, name: str, call: Call, depth: int) -> bool:
+    """Whether a name stands for all splits: as load_dataset gives them where no split is asked for, or as train_test_split does."""
+    said = _assigned(text, name)
+    if said is None or call.conditional or call.switch is not None or not depth:
+        return False
+    word = last_word(call.name)
+    if text[call.end : call.end + 1] != "\n" or (
+        call.start != text.find(said[:40], text.rfind("\n", 0, call.start) + 1) and word == "load_dataset"
+    ):
+        return False
+    if word == "load_dataset":
+        unsplit = call.arguments.get("split") is None and not call.arguments.open and len(call.positional) < 5
+        return unsplit and call.name == "datasets.load_dataset" and not call.local
+    of = re.match(rf"(\w{{1,80}})(?:\[[\"']\w{{1,40}}[\"']\])?\.train_test_split\(|(\w{{1,80}}){_STEPS_OF_ALL}", said)
+    if of is None:
+        return False
+    return of[1] is not None or (
+        isinstance(call.receiver, Call) and _of_all_splits(text, of[2], call.receiver, depth - 1)
+    )
+
+
+# An expression that makes a tensor, as the second thing that compute_loss returns.
+_TENSOR = re.compile(
+    r"(?:torch|F|nn\.functional)\.\w+\(|[\w.]{1,60}(?:\.(?:logits|last_hidden_state|scores|pooler_output)|\[[\"'](?:logits|last_hidden_state)[\"']\]"
+    r"|\.get\([\"']logits[\"']\))(?:\.(?:view|squeeze|float|reshape|detach)\([^()\n]{0,60}\)){0,3}\Z"
+)
+_RETURNED = re.compile(
+    r"^[ \t]*return[ \t]*\(?[ \t]*\w{1,40}[ \t]*,[ \t]*([^\n]{1,120}?)[ \t]*\)?[ \t]*(?:if\b[^\n]*)?$", re.MULTILINE
+)
+
+
+def _loss_outputs(document: Document, module: Module, trainer: Call) -> Iterator[Statement]:
+    """`launch.overrides.loss_outputs`: the trainer's own compute_loss returns a bare tensor beside the loss, of which the Trainer takes `[1:]`."""
+    text = document.text.text
+    own = [one for one in module.functions if one.owner == text[trainer.name_start : trainer.name_end]]
+    measures = trainer.arguments.get("compute_metrics")
+    used = measures is not None and not (isinstance(measures, Scalar) and measures.value is None)
+    used = used or any(last_word(call.name) == "predict" for call in methods(module, trainer))
+    for one in own if used and all(one.name != "prediction_step" for one in own) else ():
+        if one.name != "compute_loss" or text[one.start - 4 : one.start] != "def ":
+            continue
+        lines = rows.body(text, one.start)
+        for given in _RETURNED.findall(lines):
+            assigned = re.findall(rf"^[ \t]*{re.escape(given)}[ \t]*=(?!=)[ \t]*(.+)$", lines, re.MULTILINE)
+            if _TENSOR.match(given) or (assigned and all(map(_TENSOR.match, assigned))):
+                yield stated(document, "launch.overrides.loss_outputs", given, one.name, one.start, one.end)
+                return
+
+
 # Of each trainer, in this order.
 _OBSERVED = (
+    _rows,
+    _loss_outputs,
     _evaluates_apart,
     _overridden,
     _rewards,

@@ -275,15 +275,86 @@ def _unlabelled(document: Document, module: Module, trainer: Call) -> Iterator[S
 _EVEN = re.compile(r"padding|\.pad\(|group_texts|block_size|chunk|packing|concatenate|pad_sequence|pad_to_")
 
 
+# Rows are cut, or put together by hand.
+_TOKENISED = re.compile(r"\b(truncation)\s*=\s*True|\[[\"']input_ids[\"']\]\s*=\s*\w{1,40}[ \t]*(?:\+|$)", re.MULTILINE)
+_BY_HAND = re.compile(r"\[[ \t]{0,4}(?:-[ \t]{0,4}100|\w{0,20}IGNORE\w{0,20})[ \t]{0,4}\][ \t]{0,4}\*")
+_HELD = re.compile(r"\[[\"']labels[\"']\](?:[ \t]{0,4}=(?!=)|\.append\()|[\"']labels[\"'][ \t]{0,4}:|\blabels=")
+
+
+def _made_again(document: Document, module: Module, trainer: Call) -> Iterator[Statement]:
+    """Labels that the program masks by hand, and a collator that makes its own of the inputs."""
+    collator = trainer.arguments.get("data_collator")
+    if (
+        not isinstance(collator, Call)
+        or collator.local
+        or last_word(collator.name) != "DataCollatorForLanguageModeling"
+    ):
+        return
+    if seen_in(_BY_HAND, document) and seen_in(_HELD, document) and not seen_in(r"compute_metrics", document):
+        hidden = rows_elsewhere(document, module, trainer)
+        yield shown(document, "labels_made_again", unless(hidden, True), collator)
+
+
+_SHAPES_BATCH = re.compile(r"\b(?:self\.)?\w{0,40}(?:processor|tokeni[sz]er)\(")
+_PASSES_ON = re.compile(r"label|\*\*|collat|super\(|\.pad\(|torch\.stack|default_data")
+_NO_LABELS = re.compile(r"(?<!num_)(?<!id2)(?<!_)labels?\b(?!2id|_names|_smoothing)")
+
+
+def _collates_no_labels(document: Document, module: Module, trainer: Call) -> Iterator[Statement]:
+    """A collator of the file's own that makes the whole batch of texts, in a program that says nothing of labels."""
+    text = document.text.text
+    collator = trainer.arguments.get("data_collator")
+    if isinstance(collator, Call) and collator.local:
+        made = text[collator.name_start : collator.name_end]
+        found = [one for one in module.functions if one.owner == made and one.name == "__call__"]
+    else:
+        found = functions(document, module, collator)
+    if len(found) != 1 or text[found[0].start - 4 : found[0].start] != "def " or seen_in(_NO_LABELS, document):
+        return
+    if trainer.arguments.open or trainer.arguments.get("compute_loss_func") is not None:
+        return
+    lines = body(text, found[0].start).partition("\n")[2]
+    if _SHAPES_BATCH.search(lines) and not _PASSES_ON.search(lines):
+        yield stated(document, "launch.shows.collates_no_labels", True, found[0].name, found[0].start, found[0].end)
+
+
+_IMAGES_LEARNED = re.compile(
+    r"labels\[[ \t]{0,4}labels[ \t]{0,4}==[ \t]{0,4}[\w.]{1,80}pad_token_id[ \t]{0,4}\][ \t]{0,4}=[ \t]{0,4}(?:self\.)?(\w{0,40}image_token\w{0,20})"
+)
+
+
+def _padding_replaced(document: Document, module: Module, trainer: Call) -> Iterator[Statement]:
+    """Padding becomes image tokens in the labels."""
+    found = seen_in(_IMAGES_LEARNED, document)
+    if found is not None:
+        yield stated(document, "launch.shows.padding_replaced", found[1], "labels", *found.span())
+
+
+_REMOVES_PAIRS = re.compile(
+    r"remove_columns[ \t]{0,4}=[ \t]{0,4}(?:\[[^\]\n]{0,120}[\"']chosen[\"']|[\w.]{1,80}\.column_names)"
+)
+
+
+def _pairs_replaced(document: Document, module: Module, trainer: Call) -> Iterator[Statement]:
+    """Pairs that the program tokenises by the names of older trainers of reward models, and whose texts it takes out."""
+    removed = seen_in(_REMOVES_PAIRS, document)
+    if last_word(trainer.name) == "RewardTrainer" and removed is not None and seen_in(r"input_ids_chosen", document):
+        hidden = rows_elsewhere(document, module, trainer)
+        yield stated(document, "launch.shows.pairs_replaced", unless(hidden, True), "remove_columns", *removed.span())
+
+
 def _batches(document: Document, module: Module, trainer: Call) -> Iterator[Statement]:
-    """What makes a batch of rows, and whether the program makes them of one length."""
+    """What makes a batch of rows, on which side they are padded, and whether the program makes them of one length."""
+    side = seen_in(r"\b(padding_side)[ \t]*=[ \t]*[\"'](left|right)[\"']", document)
+    if side is not None:
+        yield stated(document, "launch.shows.padding_side", side[2], "padding_side", *side.span())
     collator = trainer.arguments.get("data_collator")
     if isinstance(collator, Call) and not collator.local:
         yield shown(document, "collator", last_word(collator.name), collator)
         if last_word(collator.name) == "DataCollatorForSeq2Seq" and len(collator.positional) < 2:
             if not collator.arguments.open and collator.arguments.get("model") is None:
                 yield shown(document, "collator_without_model", True, collator)
-    tokenised = seen_in(r"\btruncation\s*=\s*True", document)
+    tokenised = seen_in(_TOKENISED, document)
     if trainer.arguments.open or tokenised is None or seen_in(_EVEN, document):
         return
     even = rows_elsewhere(
@@ -541,6 +612,7 @@ def _tokenised(document: Document, module: Module, trainer: Call) -> Iterator[St
 _OBSERVED = (
     _tokenised,
     _own_loader, _of_sentences, _columns, _collator_reads, _padded, _unlabelled, _batches,
+    _made_again, _collates_no_labels, _padding_replaced, _pairs_replaced,
     _decoded, _labels, _generated, _language, _answer_template, _markers, _templated, _pairs, _begun_twice,
 )  # fmt: skip
 

@@ -29,11 +29,22 @@ _COUNTS_BATCHES = re.compile(
 )
 _DEFINES = re.compile(r"^[ \t]*(?:async[ \t]+)?def\b", re.MULTILINE)
 _SHARDS = frozenset({"FullyShardedDataParallel", "FSDP"})
+# What is saved of it has `_orig_mod.` before each name, and the same file puts a state into a model that is not compiled: one loaded anew, or before.
+_COMPILED = re.compile(r"\b(\w{1,40})[ \t]*=[ \t]*torch\.compile\([ \t]*\w")
+_LOADED_PLAIN = re.compile(
+    r"^[ \t]*(\w{1,40})[ \t]*=[ \t]*(?!torch\.compile)[\w.]{1,80}\([^\n]{0,200}\n"
+    r"(?:(?![^\n]{0,80}torch\.compile)[^\n]{0,200}\n){0,20}?[ \t]*\1\.load_state_dict\(",
+    re.MULTILINE,
+)
 
 
 def of_optimizer(document: Document, module: Module, optimizer: Call) -> Iterator[Statement]:
     """The order in which a loop of the program's own shards and makes its optimizer, and what its sampler is told."""
     text = document.text.text
+    compiled = seen_in(_COMPILED, document)
+    saved = seen_in(rf"\b{compiled[1]}\.(state_dict)\(\)", document) if compiled is not None else None
+    if saved is not None and _LOADED_PLAIN.search(text) and not seen_in(r"_orig_mod|unwrap", document):
+        yield stated(document, "launch.shows.compiled_state_saved", True, "state_dict", *saved.span())
     backward = seen_in(_PLAIN_BACKWARD, document)
     if backward is not None and not seen_in(_SCALES, document):
         scaled = unless(unseen(document, module, (optimizer,)), True)  # who is handed model or optimizer may do it
@@ -98,6 +109,11 @@ def _wrapped_with_optimizer(module: Module, engine: Call) -> Call | None:
 def of_engine(document: Document, module: Module, engine: Call) -> Iterator[Statement]:
     """How a loop of the program's own goes backward, clips and accumulates."""
     text = document.text.text
+    engines = methods(module, engine)
+    prepared_at = min((one.start for one in engines if last_word(one.name) == "prepare"), default=0)
+    early = next((one for one in engines if last_word(one.name) == "load_state" and one.start < prepared_at), None)
+    if early is not None and not _DEFINES.search(text[early.end : prepared_at]) and "register_for_" not in text:
+        yield shown(document, "state_loaded_first", True, early)
     plain = seen_in(_PLAIN_BACKWARD, document)
     own = seen_in(r"(?:accelerator|engine|\bmodel\w*)\.backward\(", document)
     if plain is not None and own is None:
