@@ -270,9 +270,6 @@ _TENSOR = re.compile(
     r"(?:torch|F|nn\.functional)\.\w+\(|[\w.]{1,60}(?:\.(?:logits|last_hidden_state|scores|pooler_output)|\[[\"'](?:logits|last_hidden_state)[\"']\]"
     r"|\.get\([\"']logits[\"']\))(?:\.(?:view|squeeze|float|reshape|detach)\([^()\n]{0,60}\)){0,3}\Z"
 )
-_RETURNED = re.compile(
-    r"^[ \t]*return[ \t]*\(?[ \t]*\w{1,40}[ \t]*,[ \t]*([^\n]{1,120}?)[ \t]*\)?[ \t]*(?:if\b[^\n]*)?$", re.MULTILINE
-)
 
 
 def _loss_outputs(document: Document, module: Module, trainer: Call) -> Iterator[Statement]:
@@ -286,7 +283,12 @@ def _loss_outputs(document: Document, module: Module, trainer: Call) -> Iterator
         if one.name != "compute_loss" or text[one.start - 4 : one.start] != "def ":
             continue
         lines = rows.body(text, one.start)
-        for given in _RETURNED.findall(lines):
+        for line in lines.split("\n"):
+            given = line.strip().removeprefix("return").partition(" if ")[0].strip()
+            given = given[1:-1] if given[:1] == "(" and given[-1:] == ")" else given
+            loss, _, given = (part.strip() for part in given.partition(","))
+            if not line.strip().startswith("return") or not loss.isidentifier() or not given:
+                continue
             assigned = re.findall(rf"^[ \t]*{re.escape(given)}[ \t]*=(?!=)[ \t]*(.+)$", lines, re.MULTILINE)
             if _TENSOR.match(given) or (assigned and all(map(_TENSOR.match, assigned))):
                 yield stated(document, "launch.overrides.loss_outputs", given, one.name, one.start, one.end)
