@@ -143,8 +143,9 @@ def _frozen_in_a_branch(document: Document, module: Module, trainer: Call, model
     """`adapter_frozen` of an adapter that one of two branches loads: the other makes a new one, under the name that the trainer is given."""
     text = document.text.text
     given = re.match(r"[ \t]*=[ \t]*(\w{1,40})[ \t]*[,)\n]", text[_end_of_key(trainer, "model") :])
-    if given is None or _UNFREEZES.search(text):
+    if given is None or _UNFREEZES.search(text) or "merge_and_unload" in text:
         return
+    around = list(tests_above(text, trainer.start))
     made = [call for call, kind in python_kinds.kinds(module) if call.target == given[1] and call.end < trainer.start]
     anew = any(
         last_word(call.name) == "get_peft_model" for call in calls(module, "get_peft_model") if call.target == given[1]
@@ -152,7 +153,13 @@ def _frozen_in_a_branch(document: Document, module: Module, trainer: Call, model
     for call in module.calls if anew and made else ():
         if call.target == given[1] and _LOADS_ADAPTER.fullmatch(call.name) and call.end < trainer.start:
             tests = list(tests_above(text, call.start))
-            if call.arguments.open or len(call.positional) > 3 or not tests or any(map(_NOT_TRAINED.search, tests)):
+            if (
+                call.arguments.open
+                or len(call.positional) > 3
+                or tests[1:] != around
+                or not tests
+                or any(map(_NOT_TRAINED.search, tests))
+            ):
                 continue
             hidden = unseen(document, module, (trainer.arguments.get("callbacks"),), call, trainer)
             yield _done(document, "adapter_frozen", unless(hidden, True), call)
