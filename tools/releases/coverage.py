@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from stablint.audit.citation import cited
+from stablint.compiling.reading import LOADER
 
 from .checks import Check
 
@@ -33,7 +34,7 @@ class Known(NamedTuple):
 def hazards(folder: Path) -> list[Known]:
     found = []
     for path in sorted(folder.rglob("*.yaml")):
-        raw: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
+        raw: dict[str, Any] = yaml.load(path.read_text(encoding="utf-8"), LOADER)
         words = frozenset(_WORD.findall(str(raw.get("when", "")) + str(raw.get("each", ""))))
         cited = tuple(c for source in raw["evidence"]["sources"] if (c := _cited(source)) is not None)
         found.append(Known(raw["id"], words, cited))
