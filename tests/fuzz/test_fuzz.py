@@ -10,11 +10,12 @@ import yaml
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+from stablint.compiling.reading import LOADER
 from tests.fuzz import grammar, judge
 from tests.fuzz.choices import Bytes, Choices, Randomness, seeded
 from tests.sampling import sampled
 
-PAST: list[dict[str, Any]] = yaml.safe_load((Path(__file__).parent / "past.yaml").read_text(encoding="utf-8"))
+PAST: list[dict[str, Any]] = yaml.load((Path(__file__).parent / "past.yaml").read_text(encoding="utf-8"), LOADER)
 COMMANDS = (("check", "."), ("check", "--diff", "--unsafe-fixes", "."))
 
 

@@ -90,10 +90,13 @@ def told(run: Run, found: tuple[list[Finding], list[Undecided]]) -> list[Any]:
     return rows + [(u.hazard.id, u.needs) for u in undetermined]
 
 
-def test_a_run_is_not_taken_for_another_that_says_it_elsewhere_or_for_another_target(tmp_path: Path) -> None:
+@pytest.mark.parametrize("times", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_a_run_is_not_taken_for_another_that_says_it_elsewhere_or_for_another_target(
+    tmp_path: Path, times: int
+) -> None:
     dice = random.Random(11)
     found: list[Run] = []
-    cases = list(itertools.product(range(5), range(len(SAID)), range(2)))
+    cases = list(itertools.product(range(5), range(len(SAID)), range(times)))
     for number, (kind, said, _) in enumerate(dice.sample(cases, len(cases))):
         half = dice.random() < 0.5
         values = {

@@ -10,12 +10,13 @@ from typing import Any, NamedTuple
 
 import yaml
 
+from stablint.compiling.reading import LOADER
 from stablint.hazard.model import Hazard
 from stablint.run.releases.allowed import known_keys, library_names
 from stablint.run.releases.pep440 import matcher, text_of
 
 LIBRARIES_STATED = ("transformers", "trl", "peft", "accelerate", "deepspeed")
-TABLE: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("withdrawn.yaml").read_text(encoding="utf-8"))
+TABLE: dict[str, Any] = yaml.load(Path(__file__).with_name("withdrawn.yaml").read_text(encoding="utf-8"), LOADER)
 KEYED = (".yaml", ".yml", ".json")
 LIBRARIES = frozenset(
     ["transformers", "trl", "peft", "accelerate", "unsloth", "bitsandbytes", "sentence_transformers", "deepspeed"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,12 @@ from stablint.run.releases.allowed import taken_for
 
 KNOWLEDGE = Path(__file__).parents[2] / "knowledge"
 FILES = sorted((KNOWLEDGE / "releases").glob("*.json"))
-COMPILED: dict[str, Any] = compile_releases(KNOWLEDGE)
+
+
+@cache
+def compiled() -> dict[str, Any]:
+    """Not while tests are collected."""
+    return compile_releases(KNOWLEDGE)
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
@@ -31,30 +37,30 @@ def test_spans_are_in_order_and_do_not_overlap(path: Path) -> None:
 
 
 def test_every_class_that_is_extended_is_known() -> None:
-    for name, content in COMPILED.items():
+    for name, content in compiled().items():
         if name.startswith("fields/"):
             for _, _, bases in content["bases"]:
-                assert all(f"fields/{base}" in COMPILED for base in bases)
+                assert all(f"fields/{base}" in compiled() for base in bases)
 
 
 def test_types_say_something_about_the_same_releases_as_defaults() -> None:
     def releases(spans: list[list[Any]], count: int) -> set[int]:
         return {index for span in spans for index in range(span[0], span[1] + 1 if span[1] >= 0 else count)}
 
-    for name, content in COMPILED.items():
+    for name, content in compiled().items():
         if name.startswith("fields/"):
-            types = COMPILED[name.replace("fields/", "types/")]
-            count = len(COMPILED["releases"][content["library"]])
+            types = compiled()[name.replace("fields/", "types/")]
+            count = len(compiled()["releases"][content["library"]])
             assert all(
                 releases(spans, count) == releases(types[field], count) for field, spans in content["fields"].items()
             )
 
 
 def test_a_spelling_leads_to_a_name_that_is_none_itself() -> None:
-    for namespace, words in COMPILED["spellings"].items():
+    for namespace, words in compiled()["spellings"].items():
         assert not set(words.values()) & set(words), namespace
-    keys = COMPILED["keys"]["keys"]
-    for spelling, word in COMPILED["spellings"]["training"].items():
+    keys = compiled()["keys"]["keys"]
+    for spelling, word in compiled()["spellings"]["training"].items():
         assert spelling in keys and word in keys
 
 
@@ -63,19 +69,19 @@ def test_renames_are_told_once_and_with_a_source() -> None:
     seen = set()
     for row in rows:
         assert row["source"].split()[0] == row["library"]
-        assert row["source"].split()[1] in COMPILED["releases"][row["library"]]
+        assert row["source"].split()[1] in compiled()["releases"][row["library"]]
         for name in row["class"] if isinstance(row["class"], list) else [row["class"]]:
             assert (row["library"], name, row["old"]) not in seen
             seen.add((row["library"], name, row["old"]))
 
 
 def test_every_release_that_was_read_is_on_the_list() -> None:
-    for library in COMPILED["releases-read"]:
-        assert set(COMPILED["releases"][library]) <= set(COMPILED["releases-all"][library])
+    for library in compiled()["releases-read"]:
+        assert set(compiled()["releases"][library]) <= set(compiled()["releases-all"][library])
 
 
 def test_known_keys_name_their_classes() -> None:
-    table = COMPILED["keys"]
+    table = compiled()["keys"]
     owners = {table["classes"][index] for index in table["keys"]["bf16"]}
     assert {"transformers.TrainingArguments", "trl.SFTConfig", "trl.GRPOConfig"} <= owners
     assert {table["classes"][index] for index in table["keys"]["dataset_config"]} >= {"trl.ScriptArguments"}

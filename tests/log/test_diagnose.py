@@ -15,12 +15,13 @@ import yaml
 
 import stablint
 from stablint.cli import main
+from stablint.compiling.reading import LOADER
 from stablint.config.spec import CLEAN, FOUND, WRONG
 from stablint.fix import strays
 from stablint.schema.diagnosis import DiagnosisDocument
 from tests.sampling import sampled
 
-CASES: list[dict[str, Any]] = yaml.safe_load((Path(__file__).parent / "cases.yaml").read_text(encoding="utf-8"))
+CASES: list[dict[str, Any]] = yaml.load((Path(__file__).parent / "cases.yaml").read_text(encoding="utf-8"), LOADER)
 
 
 def answer(folder: Path, case: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> tuple[int, list[dict[str, Any]]]:

@@ -11,10 +11,11 @@ import pytest
 import yaml
 
 from stablint.cli import main
+from stablint.compiling.reading import LOADER
 from stablint.secrets.masking import covered, mask
 from stablint.secrets.veil import veiled
 
-CASES = yaml.safe_load((Path(__file__).parent / "scripts.yaml").read_text(encoding="utf-8"))
+CASES = yaml.load((Path(__file__).parent / "scripts.yaml").read_text(encoding="utf-8"), LOADER)
 # Put together here, so that no scanner of secrets takes the file for a leak.
 DRAWN = {
     "TOKEN": "hf_" + "a1B2cD3e" * 4 + "xy",

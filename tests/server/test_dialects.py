@@ -15,11 +15,14 @@ pytest_lsp = pytest.importorskip("pytest_lsp")
 from lsprotocol import types as lsp  # noqa: E402
 from pytest_lsp import ClientServerConfig, LanguageClient  # noqa: E402
 
+from stablint.compiling.reading import LOADER  # noqa: E402
 from stablint.frameworks import registry  # noqa: E402
 from stablint.server.places import offset, position  # noqa: E402
 from tests.sampling import sampled  # noqa: E402
 
-CASES: dict[str, dict[str, Any]] = yaml.safe_load(Path(__file__).with_name("dialects.yaml").read_text(encoding="utf-8"))
+CASES: dict[str, dict[str, Any]] = yaml.load(
+    Path(__file__).with_name("dialects.yaml").read_text(encoding="utf-8"), LOADER
+)
 PARTS = ("hover", "finding", "repair", "keys", "values", "hint", "link")
 ABLE = lsp.ClientCapabilities(
     workspace=lsp.WorkspaceClientCapabilities(
