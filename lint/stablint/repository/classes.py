@@ -274,6 +274,8 @@ _LIBRARIES = ("transformers.", "trl.", "unsloth.", *python_kinds.LIGHTNING, pyth
 
 def _is_library_s(name: str) -> bool:
     word = last_word(name)
+    if name.startswith("torch.optim."):
+        return word == "Optimizer"
     return name.startswith(_LIBRARIES) and (word in python_kinds.ARGUMENTS or word in python_kinds.TRAINERS)
 
 
@@ -392,7 +394,7 @@ _HANDED = re.compile(
 )
 
 
-_CONSTANT = re.compile(r"\A[\w.]*\b[A-Z][A-Z0-9_]*\Z|environ|getenv")
+_CONSTANT = re.compile(r"\A[\w.]*\b[A-Z][A-Z0-9_]*\Z|environ|getenv|\.get\(")
 
 
 def _declared(module: Module) -> dict[str, Node]:

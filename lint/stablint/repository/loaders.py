@@ -41,6 +41,7 @@ def loader(path: str, files: Files) -> Loader | None:
     if not os.path.isdir(root):  # a text from elsewhere may be called anything
         return None
     by_name: list[str] = []
+    by_form: list[str] = []
     by_folder: list[str] = []
     composing: list[str] = []
     beneath: list[str] = []
@@ -59,11 +60,20 @@ def loader(path: str, files: Files) -> Loader | None:
         named = readers.loaded(text)
         if any(readers.placed(name, program, root) == path for name in named):
             by_name.append(program)
+        elif any(_is_of_this_form(one, path) for one in _COMPUTED.findall(text)):
+            by_form.append(program)
         elif any(readers.placed(os.path.dirname(name), program, root) == os.path.dirname(path) for name in named):
             by_folder.append(program)
         elif any(_is_beneath(path, readers.placed(os.path.dirname(name), program, root), root) for name in named):
             beneath.append(program)
-    for found, sure in ((by_name, True), (by_folder, False), (composing, False), (beneath, False), (parsing, False)):
+    for found, sure in (
+        (by_name, True),
+        (by_form, False),
+        (by_folder, False),
+        (composing, False),
+        (beneath, False),
+        (parsing, False),
+    ):
         if len(found) > limits.NAMED.most:
             files.cut_program(path, limits.NAMED)
             return None
@@ -79,6 +89,21 @@ def loader(path: str, files: Files) -> Loader | None:
             )
             return Loader(best, False) if best is not None else None
     return _reader(path, root, files)
+
+
+_COMPUTED = re.compile(r"""\b[fF]["']([^"'\n]{0,120}\{[^"'\n]{1,120}\.(?:ya?ml|json))["']""")
+
+
+def _is_of_this_form(written: str, path: str) -> bool:
+    """Whether a file is one of those that a program names by what it computes: `f"configs/selective_{task}.yaml"`."""
+    kept = re.sub(r"\{[^{}]{1,120}\}", "\0", written)
+    folder, _, name = kept.rpartition("/")
+    return (
+        len(os.path.splitext(name)[0].strip("\0")) > 2
+        and "\0" not in folder
+        and os.path.dirname(path).endswith(folder.strip("./"))
+        and re.fullmatch(re.escape(name).replace("\0", "[\\w.-]{1,80}"), os.path.basename(path)) is not None
+    )
 
 
 def _reader(path: str, root: str, files: Files) -> Loader | None:

@@ -5,6 +5,7 @@ Asked only where a file is shown.
 
 from __future__ import annotations
 
+import ast
 import math
 import os
 import re
@@ -14,8 +15,10 @@ from collections.abc import Mapping as Table
 from stablint.frameworks import own
 from stablint.frameworks.fragment import Fragment, Row, plain_value
 from stablint.repository.given import Given, stated, truth
+from stablint.repository.worth import Program
 from stablint.run.fact import Statement
-from stablint.syntax.tree import Mapping
+from stablint.syntax.python.scope import dotted
+from stablint.syntax.tree import Document, Mapping
 
 _PREFIXED = re.compile(r"([a-z]+)_(lr|learning_rate)\Z")
 
@@ -82,6 +85,22 @@ def base(given: Table[str, Given]) -> Iterator[Statement]:
     one = given.get("base_model_name_or_path")
     if one is not None and isinstance(value := plain_value(one.entry.value), str):
         yield stated("model.name_or_path", value, one.document, one.entry)
+
+
+def of_steps(program: Program, document: Document) -> Iterator[Statement]:
+    """The batch of TRL's PPO before 0.12, which the program steps itself."""
+    for one in (
+        program.calls
+        if any(
+            called.node.func.attr == "step" for called in program.calls if isinstance(called.node.func, ast.Attribute)
+        )
+        else ()
+    ):
+        given = next((k.value for k in one.node.keywords if k.arg == "batch_size"), None)
+        if (dotted(one.node.func) or [""])[-1] == "PPOConfig" and given is not None:
+            value = program.only(given, one.where)
+            if isinstance(value, int):
+                yield stated("training.per_device_train_batch_size", value, document, None)
 
 
 _IN_4_BITS = {

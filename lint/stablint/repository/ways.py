@@ -60,6 +60,7 @@ class Ways:
                 *named.of_section(program, fragments),
                 *named.base(given),
                 *named.quantised({**options, **given}, texts),
+                *(named.of_steps(made_of, document) if document is not None else ()),
                 *(
                     (stated("model.name_or_path", name, document, None),)
                     if document is not None and (name := model(made_of))

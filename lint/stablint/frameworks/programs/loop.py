@@ -17,6 +17,12 @@ _LIGHTNING_TRAINS = (".Trainer", ".Trainer.from_argparse_args", ".Fabric", ".Lig
 STEP = "trl.PPOTrainer.step"  # TRL's PPO before 0.12: the program calls each step itself
 
 
+def is_stepped(call: Call) -> bool:
+    """Whether it is TRL's PPO before 0.12, by what it is given: later ones call it `train_dataset`, `policy` or `args`."""
+    said = {entry.key for entry in call.arguments.entries}
+    return last_word(call.name) == "PPOTrainer" and ("dataset" in said or {"config", "model"} <= said)
+
+
 def of(module: Module, text: str = "") -> tuple[str, Call] | None:
     """The loop and the call that tells it; of several what drives the others. `text`: of the file."""
     kinds = python_kinds.kinds(module)
@@ -24,9 +30,7 @@ def of(module: Module, text: str = "") -> tuple[str, Call] | None:
     for call, kind in kinds:
         if kind == "trainer":
             word = last_word(call.name)
-            if word == "PPOTrainer" and (
-                steps or call.arguments.get("dataset") is not None
-            ):  # later ones call it `train_dataset`
+            if is_stepped(call) or (word == "PPOTrainer" and steps):
                 return STEP, call
             return python_kinds.trainer_class(call), call
     if any(kind == "arguments" for _, kind in kinds) and calls_trainer(module):

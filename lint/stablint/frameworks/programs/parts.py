@@ -251,7 +251,7 @@ def _trainer(block: Block, call: Call) -> Fragment:
     if trainer.startswith(python_kinds.SENTENCES):
         statements += sentences.of_trainer(block)
     statements += _told_by_names(block, call)
-    if word == "PPOTrainer" and call.arguments.get("dataset") is not None:  # of TRL before 0.12
+    if loop.is_stepped(call):
         statements += (_named(block, call, "launch.loop", loop.STEP),)
     stated = {entry.key for entry in block.mapping.entries}
     classes: dict[str, tuple[str, ...]] = {"trainer": (trainer,)}

@@ -23,6 +23,7 @@ _SPECIAL = re.compile(r"\$[0-9#?$!-]")
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "f": "\f", "v": "\v"}
 _NESTING = re.compile(r"\\.|\$\{|\$\(|[\"'`()}]|(?<![^\s;(])#[^\n]*|<<<|<<-?[ \t]*(?:'\w+'|\"\w+\"|\w+)", re.DOTALL)
+_WHICH = re.compile(r"\$\([ \t]{0,9}(?:which|command[ \t]{1,9}-v)[ \t]{1,9}([\w.-]{1,60})[ \t]{0,9}\)")
 _CAT = re.compile(r"\$\(\s*cat[ \t]*<<(-?)[ \t]*(['\"]?)(\w+)\2[ \t]*\r?\n")
 _EXPR = re.compile(r"\s*expr\s+((?:[\w$+*/%{}-]|\\\*)(?:[\w$+*/%{}-]|\\\*|\s)*)\Z", re.ASCII)
 GIVEN = " is given by the caller"
@@ -103,6 +104,8 @@ class Pieces:
             return self._computed(at, quoted)
         if source.startswith("$(", at) and (cat := _CAT.match(source, at)):
             return self._document(cat, quoted)
+        if which := _WHICH.match(source, at):  # where a program lies says which it is
+            return Piece("text", which[1], at, which.end(), quoted, False), which.end()
         if here := _HERE.match(source, at):
             end = self.closing(at + 2, ")", at, quoted) if source[at + 1] == "(" else here.end()
             return Piece("text", ".", at, end, quoted, False), end
