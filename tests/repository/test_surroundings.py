@@ -1394,3 +1394,102 @@ def test_weights_that_are_stored_in_4_bits(tmp_path: Path) -> None:
     program += "args=SFTConfig(output_dir='o'), peft_config=LoraConfig(r=8), train_dataset=rows).train()\n"
     (run,) = shown(tmp_path, "train.py", {"train.py": program})
     assert in_words(effective(run))["method"] == "qlora (presumed)"
+
+
+STEPS_OF_ITS_OWN = """import argparse
+
+import torch
+from transformers import AutoModelForCausalLM
+from work import Careful, adapt
+
+
+def options(defaults):
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--lr", type=float, default=defaults.get("lr", 3e-5))
+    parser.add_argument("--max-steps", type=int, default=defaults.get("max_steps", 70))
+    parser.add_argument("--use-lora", action="store_true", default=defaults.get("use_lora", False))
+    return parser.parse_args()
+
+
+args = options({})
+model = AutoModelForCausalLM.from_pretrained("a/b")
+if args.use_lora:
+    adapt(model)
+optimizer = Careful(model.parameters(), lr=args.lr)
+step = 0
+while step < args.max_steps:
+    model(**next(rows)).loss.backward()
+    optimizer.step()
+    step += 1
+"""
+WORK = """from torch import nn
+from torch.optim import Optimizer
+
+
+class Careful(Optimizer):
+    pass
+
+
+class Lowered(nn.Module):
+    def __init__(self, inner):
+        super().__init__()
+        inner.weight.requires_grad_(False)
+
+
+def adapt(model):
+    model.head = Lowered(model.head)
+"""
+
+
+def test_an_optimizer_of_one_s_own_and_defaults_that_a_file_may_say(tmp_path: Path) -> None:
+    (run,) = shown(tmp_path, "train.py", {"train.py": STEPS_OF_ITS_OWN, "work.py": WORK})
+    told = in_words(effective(run))
+    assert told["framework"].endswith("(torch)")
+    assert (told["learning rate"], told["steps"], told["method"]) == (
+        "3e-05 (presumed)",
+        "70 (presumed)",
+        "full (presumed)",
+    )
+
+
+@pytest.mark.parametrize(("loop", "steps"), [("max_steps", 500), ("accumulation_steps", None)])
+def test_a_loop_of_steps(loop: str, steps: int | None, tmp_path: Path) -> None:
+    head = f"import torch\n{loop} = 500\noptimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)\n"
+    body = f"for step in range({loop}):\n    model(**next(rows)).loss.backward()\n    optimizer.step()\n"
+    (run,) = shown(tmp_path, "train.py", {"train.py": head + body})
+    found = run.explicit.get("training.max_steps")
+    assert (found.value if found is not None else None) == steps
+
+
+OLD_PPO = """from trl import AutoModelForCausalLMWithValueHead, PPOConfig, PPOTrainer
+
+config = PPOConfig(batch_size=16, mini_batch_size=4, learning_rate=1e-5)
+trainer = PPOTrainer(config=config, model=AutoModelForCausalLMWithValueHead.from_pretrained("gpt2"), ref_model=None, tokenizer=tokenizer)
+for batch in rows:
+    trainer.step(batch["query"], batch["response"], batch["reward"])
+"""
+
+
+def test_the_batch_of_an_old_ppo(tmp_path: Path) -> None:
+    (run,) = shown(tmp_path, "ppo.py", {"ppo.py": OLD_PPO})
+    assert run.explicit["launch.loop"].value == "trl.PPOTrainer.step"
+    assert run.explicit["training.per_device_train_batch_size"].value == 16
+
+
+def test_a_file_that_is_named_by_what_the_program_computes(tmp_path: Path) -> None:
+    program = "import sys\nfrom omegaconf import OmegaConf\nfrom transformers import HfArgumentParser, Trainer, TrainingArguments\n"
+    program += 'cfg = OmegaConf.load(f"configs/selective_{sys.argv[1]}.yaml")\n'
+    program += "args = HfArgumentParser(TrainingArguments).parse_dict(OmegaConf.to_container(cfg.trainer))[0]\n"
+    program += "Trainer(model=model, args=args, train_dataset=rows).train()\n"
+    files = {
+        "train.py": program,
+        "configs/selective_math.yaml": "trainer:\n  output_dir: o\n  learning_rate: 2.0e-5\n  num_train_epochs: 1\n  bf16: true\n  per_device_train_batch_size: 1\n  warmup_ratio: 0.1\n",
+    }
+    (run,) = shown(tmp_path, "configs/selective_math.yaml", files)
+    assert run.files == ("configs/selective_math.yaml", "train.py")
+
+
+def test_where_a_program_lies_says_which_it_is(tmp_path: Path) -> None:
+    script = 'cmd=(\n  "$(which swift)" sft\n  --model Qwen/Qwen3-8B\n  --dataset a.jsonl\n  --learning_rate 2e-5\n)\n"${cmd[@]}"\n'
+    (run,) = shown(tmp_path, "run.sh", {"run.sh": script})
+    assert run.explicit["model.name_or_path"].value == "Qwen/Qwen3-8B"

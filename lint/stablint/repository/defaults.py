@@ -1,4 +1,5 @@
-"""Defaults of options that a variable of the environment may replace: `default=os.environ.get("LR", 1e-5)`, or by a helper of the program's own.
+"""Defaults of options that something else may replace: a variable of the environment, `default=os.environ.get("LR", 1e-5)`, or by a helper of the
+program's own, or what a file says, `default=settings.get("lr", 1e-5)`.
 
 Asked only where a file is shown.
 """
@@ -14,7 +15,7 @@ from stablint.syntax.python.scope import dotted
 from stablint.syntax.tree import Entry, Scalar, Unknown
 
 _ASKS = re.compile(r"env", re.IGNORECASE)
-_HINT = re.compile(r"environ|getenv")
+_HINT = re.compile(r"environ|getenv|\bdefault=\w{1,60}\.get\(")
 
 
 def by_environment(text: str) -> dict[str, object]:
@@ -53,7 +54,7 @@ def _otherwise(node: ast.expr | None) -> object:
         value = _otherwise(node.args[0])
         return _made(value, _NUMBERS[words[-1]]) if value is not None else None
     last = node.args[-1]
-    asks = len(node.args) == 2 and any(map(_ASKS.search, words))
+    asks = len(node.args) == 2 and (words[-1] == "get" or any(map(_ASKS.search, words)))
     return last.value if asks and isinstance(last, ast.Constant) and last.value not in ("", None) else None
 
 

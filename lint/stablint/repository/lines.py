@@ -18,7 +18,7 @@ def function_at(text: str, at: int) -> str:
 
 def calls_of(name: str, texts: list[str]) -> list[tuple[str, int]]:
     """Where a function of this name is called, in which of the texts."""
-    called = re.compile(rf"(?<!def )\b{name}\(")
+    called = re.compile(rf"(?<!def )(?<!class )\b{name}\(")
     return [(text, found.start()) for text in texts for found in called.finditer(text)]
 
 

@@ -115,17 +115,26 @@ def frozen(texts: list[str], options: Table[str, Given]) -> bool:
     off += [name for text in texts for name in _OFF.findall(text) if name in options and _is_left(options[name][1])]
     for text in texts:
         for found in _FREEZES.finditer(text):
-            if "True" in found[0] or _is_of_another(text, found) or is_within(text, found.start(2), off):
-                continue
-            if is_by_caller(text, found.start(2)):
-                continue  # of the model that is only asked
-            if _denies(found[0], off):
-                continue
-            name = function_at(text, found.start(2))
-            calls = calls_of(name, texts) if name else []
-            if not calls or not all(is_within(other, at, off) or _denies(_line(other, at), off) for other, at in calls):
+            at = found.start(2)
+            if "True" in found[0] or _is_of_another(text, found) or _denies(found[0], off) or is_by_caller(text, at):
+                continue  # of what is trained, or of the model that is only asked
+            if not _is_left_at(text, at, off, texts, _FAR):
                 return True
     return False
+
+
+_FAR = 2  # callers of callers
+
+
+def _is_left_at(text: str, at: int, off: list[str], texts: list[str], far: int) -> bool:
+    """Whether a line stands in a branch of an option that is off, or only what stands there calls its function, or makes its class."""
+    if is_within(text, at, off) or _denies(_line(text, at), off):
+        return True
+    name = function_at(text, at)
+    if name == "__init__":
+        name = next(iter(re.findall(r"^class[ \t]+(\w+)", text[:at], re.MULTILINE)[-1:]), "")
+    calls = calls_of(name, texts) if name and far else []
+    return bool(calls) and all(_is_left_at(other, place, off, texts, far - 1) for other, place in calls)
 
 
 _DENIED = re.compile(r"\bnot[ \t]+(?:\w{1,60}\.){0,4}(\w{1,60})")

@@ -145,6 +145,7 @@ def given_or_default(options: Table[str, Given], given: Table[str, Given], text:
 _OWN_NAMES = {
     "training.learning_rate": ("lr", "learning_rate", "lr_init", "base_lr", "peak_lr"),
     "training.num_train_epochs": ("num_train_epochs", "num_epochs", "epochs", "epoch_num", "n_epochs", "epoch_count", "max_epochs", "train_epochs"),
+    "training.max_steps": ("max_steps", "max_iters", "total_steps", "num_steps", "train_steps", "max_train_steps", "num_training_steps"),
     "training.per_device_train_batch_size": (
         "per_device_train_batch_size", "train_micro_batch_size_per_gpu", "micro_batch_size", "micro_bsz", "per_gpu_train_batch_size",
         "per_gpu_batch_size", "batch_size_per_gpu", "train_batch_size", "batch_size",
@@ -167,9 +168,15 @@ def by_own_names(options: Table[str, Given], texts: list[str]) -> Iterator[State
             and not isinstance(value, bool)
             and 0 < value < (1 if fact == "training.learning_rate" else math.inf)
             and any(own.reads(text, name) for text in texts)
+            and (fact != "training.max_steps" or any(_is_of_a_parser(name, text) for text in texts))
         ]
         if len(said) == 1:
             yield stated(fact, said[0][1], *options[said[0][0]])
+
+
+def _is_of_a_parser(name: str, text: str) -> bool:
+    """Whether it is an option of a command: a class of settings may be made with another number."""
+    return f'"--{name}"' in text or f'"--{name.replace("_", "-")}"' in text
 
 
 def _as_number(value: object) -> object:

@@ -558,7 +558,9 @@ def _passes(block: Block, call: Call) -> Fragment:
     elif len(bounds) == 2 and whole and _COUNTS_FROM_ONE.search(block.document.text.text[: stop.end]):
         stop = Scalar(whole[0] - 1, stop.start, stop.end, "computed", False)
     entry = Entry("epochs", stop.start, stop.end, stop)
-    row = Row("epochs", "training.num_train_epochs")
+    text = block.document.text.text
+    counted = text[text.rfind("for", 0, call.start) : call.start]
+    row = Row("epochs", "training.num_train_epochs" if "epoch" in counted.lower() else "training.max_steps")
     statements = (statement(block, entry, ("epochs",), row, "call"),)
     return Fragment("python", block, "call", statements, {}, {}, presumed=True)
 

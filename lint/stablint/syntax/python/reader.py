@@ -138,12 +138,23 @@ def _may_tell(found: FoundCall) -> bool:
 _EPOCH_LOOP = Pattern(r"\bfor[ \t]+\w{0,40}epoch\w{0,40}[ \t]+in[ \t]+(?:[\w.]{1,40}\()?\Z", re.IGNORECASE)
 
 
+_STEP_LOOP = Pattern(
+    r"\bfor[ \t]+(?:\w{1,20}_)?(?:steps?|iter|iteration|iter_num|it)[ \t]+in[ \t]+(?:[\w.]{1,40}\()?\Z"
+)
+_OF_STEPS = Pattern(
+    r"(?:max|num|total|train|n)_(?:train_|training_)?(?:steps|iters|iterations|updates)\b", re.IGNORECASE
+)
+
+
 def _counts_epochs(found: FoundCall, places: Places, source: str) -> bool:
-    """`for epoch in range(3)`: of all ranges the one that says how often a loop goes over its rows."""
+    """`for epoch in range(3)`: of all ranges the one that says how often a loop goes over its rows; else `for step in range(max_steps)`."""
     if getattr(found.node.func, "id", "") != "range":
         return False
     start = places.start(found.node)
-    return _EPOCH_LOOP.search(source, max(0, start - 160), start) is not None
+    if _EPOCH_LOOP.search(source, max(0, start - 160), start) is not None:
+        return True
+    steps = _STEP_LOOP.search(source, max(0, start - 160), start) is not None
+    return steps and _OF_STEPS.search(source, start, places.end(found.node)) is not None and ".backward(" in source
 
 
 def _is_constant(node: Node) -> bool:
