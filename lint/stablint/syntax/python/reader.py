@@ -142,7 +142,7 @@ _STEP_LOOP = Pattern(
     r"\bfor[ \t]+(?:\w{1,20}_)?(?:steps?|iter|iteration|iter_num|it)[ \t]+in[ \t]+(?:[\w.]{1,40}\()?\Z"
 )
 _OF_STEPS = Pattern(
-    r"(?:max|num|total|train|n)_(?:train_|training_)?(?:steps|iters|iterations|updates)\b", re.IGNORECASE
+    r"(?<![A-Za-z])(?:max|num|total|train|n)_(?:train_|training_)?(?:steps|iters|iterations|updates)\b", re.IGNORECASE
 )
 
 
