@@ -46,6 +46,8 @@ def told(document: Document, module: Module, call: Call, kind: str) -> Iterator[
         yield from stepping.of_engine(document, module, call)
     if kind == "accelerator":
         yield from evaluated.of_engine(document, module, call)
+    if kind in (*_TRAINERS, "optimizer"):
+        yield from _shifted(document)
     if kind == "optimizer":
         yield from stepping.of_optimizer(document, module, call)
         yield from evaluated.of_optimizer(document, module, call)
@@ -54,6 +56,32 @@ def told(document: Document, module: Module, call: Call, kind: str) -> Iterator[
         yield from evaluated.of_loop(document, module, call)
     if kind == "arguments" and "use_configured_state" in document.text.text:
         yield shown(document, "state_made", _state_made(document, module, call), call)
+
+
+_SHIFTS = re.compile(
+    r"\[[^\]\n]{0,12}(?::[ \t]*-[ \t]*1|1[ \t]*:)[^\]\n]{0,8}\]|shift|roll\(|labels=|narrow\(|seq2seq|Seq2Seq|mlm=True|MaskedLM"
+)
+_JUDGED = re.compile(
+    r"(?:cross_entropy|criterion|loss_f\w{1,6}|CrossEntropyLoss\([^()\n]{0,80}\))\(\s{0,40}[^\n]{0,60}logits[^\n]{0,60}\.(?:view|reshape|flatten)\([^\n]{0,80}\b(input_ids|labels)\b"
+)
+_ROWS_OF_LIBRARY = re.compile(
+    r"DataCollatorFor(?:LanguageModeling|CompletionOnly)|labels[\"']\][ \t]*=[^\n]{0,60}input_ids"
+    r"|[\"']labels[\"'][ \t]*:[^\n]{0,60}input_ids"
+)
+_SHIFTED_ROWS = re.compile(
+    r"[\"']?labels[\"']?\]?[ \t]*[:=][ \t]*\w{1,40}(?:\[[\"']input_ids[\"']\])?\[(?::[ \t]*,[ \t]*)?1[ \t]*:[ \t]*\]"
+)
+_OWN_LOSS = re.compile(r"cross_entropy|CrossEntropy|compute_loss|shift_labels|loss_f|\.loss_function")
+
+
+def _shifted(document: Document) -> Iterator[Statement]:
+    """Labels of a language model that a loss of the program's own holds against the place that they stand at, or that are shifted before the model does it."""
+    judged = None if seen_in(_SHIFTS, document) else seen_in(_JUDGED, document)
+    if judged is not None and (judged[1] == "input_ids" or seen_in(_ROWS_OF_LIBRARY, document)):
+        yield stated(document, "launch.shows.loss_unshifted", judged[1], "logits", *judged.span())
+    rows_shifted = None if seen_in(_OWN_LOSS, document) else seen_in(_SHIFTED_ROWS, document)
+    if rows_shifted is not None:
+        yield stated(document, "launch.shows.labels_shifted", True, "labels", *rows_shifted.span())
 
 
 def _state_made(document: Document, module: Module, arguments: Call) -> bool | Unknown:
