@@ -69,7 +69,7 @@ _ROWS_OF_LIBRARY = re.compile(
     r"|[\"']labels[\"'][ \t]*:[^\n]{0,60}input_ids"
 )
 _SHIFTED_ROWS = re.compile(
-    r"[\"']?labels[\"']?\]?[ \t]*[:=][ \t]*\w{1,40}(?:\[[\"']input_ids[\"']\])?\[(?::[ \t]*,[ \t]*)?1[ \t]*:[ \t]*\]"
+    r"[\"']labels[\"'](?:\][ \t]*=|[ \t]*:)[ \t]*\w{1,40}(?:\[[\"']input_ids[\"']\])?\[(?::[ \t]*,[ \t]*)?1[ \t]*:[ \t]*\]"
 )
 _OWN_LOSS = re.compile(r"cross_entropy|CrossEntropy|compute_loss|shift_labels|loss_f|\.loss_function")
 
