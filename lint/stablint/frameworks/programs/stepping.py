@@ -32,7 +32,24 @@ _SHARDS = frozenset({"FullyShardedDataParallel", "FSDP"})
 _OTHERWISE = re.compile(
     r"closure|\.grad\b|set_to_none[ \t]*\(|accumulate\(|lightning|deepspeed|Trainer|zero_gradients|max_steps[ \t]*=[ \t]*1\b"
 )
-_COUNTS = re.compile(r"(?:if|elif)\b[^\n]*%")
+_COUNTS = re.compile(r"(?:if|elif)\b[^\n%]{0,200}%")
+
+
+def _loop_above(text: str, at: int) -> int:
+    """Where the loop begins that a place stands in, by its indentation; -1 where it stands in none of its function."""
+    end = text.rfind("\n", 0, at) + 1
+    here = text[end:at]
+    depth = len(here) - len(here.lstrip())
+    for line in reversed(text[:end].splitlines(keepends=True)[-200:]):
+        end -= len(line)
+        indent = len(line) - len(line.lstrip())
+        if line.strip() and indent < depth:
+            depth = indent
+            if line.lstrip().startswith(("for ", "while ")):
+                return end
+            if line.lstrip().startswith("def "):
+                return -1
+    return -1
 
 
 def _cleared(document: Document, optimizer: Call) -> Iterator[Statement]:
@@ -45,9 +62,9 @@ def _cleared(document: Document, optimizer: Call) -> Iterator[Statement]:
     backward, step, clear = ([one.start() for one in re.finditer(one, text)] for one in spelled)
     if len(backward) != 1 or len(step) != 1 or len(clear) > 1 or backward[0] > step[0]:
         return
-    looped = re.search(r"\bfor\b[^\n]*:[ \t]*\n(?:(?!def\b)[^\n]*\n){0,60}?[^\n]*\Z", text[: backward[0]])
+    looped = _loop_above(text, backward[0])
     counted = any(map(_COUNTS.match, tests_above(text, step[0])))
-    if looped is None or (clear and clear[0] < looped.start()):
+    if looped < 0 or (clear and clear[0] < looped):
         return
     if not clear:
         found = "never"
