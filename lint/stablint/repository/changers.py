@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator
-from functools import cache
+from functools import cache, lru_cache
 
 from stablint.assemble.files import Files
 from stablint.base import knowledge
@@ -169,6 +169,8 @@ class _Text(NamedTuple):
     def _names(self, path: str, files: Files) -> Iterator[tuple[int, int]]:
         """Where the file's name stands, but behind another folder's."""
         folder, name = os.path.split(path)
+        if name not in self.text:
+            return
         ours, here = ("", ".", "..", os.path.basename(folder)), os.path.join(os.path.dirname(self.path), "")
         is_near = here.startswith(os.path.join(os.path.dirname(folder), "")) or path.startswith(here)
         for found in re.finditer(rf"(?<![\w.-]){re.escape(name)}(?![\w-]|\.\w)", self.text):
@@ -188,7 +190,7 @@ class _Text(NamedTuple):
     def _may_mean(self, path: str) -> bool:
         """Whether a name with holes in this text may be the file's, with some of its letters."""
         folder, name = os.path.split(path)
-        for word in {found for found in _PATTERNS.findall(self.text) if _HOLES.search(found)}:
+        for word in _with_holes(self.text):
             above, last = ["", *word.split("/")][-2:]
             if not _letters(above) and not _letters(os.path.splitext(last)[0]):
                 continue
@@ -224,17 +226,13 @@ class _Text(NamedTuple):
     def _done_with_any(self, path: str, files: Files) -> Iterator[str]:
         """What is done with whichever file is meant."""
         if self.kind == _PROGRAM:
-            commands = [
-                words
-                for found in _WORDS.finditer(self.text)
-                for words in _commands(self.text, found.start(), found.end())
-            ]
+            commands = _commands_of(self.text, True)
             loads = LOADS.search(self.text.encode("utf-8", "replace")) is not None
             starts = any(_outcome(words, _MAY_BE_A_FILE) in (_TRAINED, _DOUBTED) for words in commands)
             if (loads and starts and _WRITES.search(self.text)) or self._changes_loaded(loads):
                 yield _DOUBTED
         else:
-            commands = [words for line in self.text.splitlines() for words in _segments(line)]
+            commands = _commands_of(self.text, False)
         reads = {one.dialect for one in files.lowered(path)}
         for words in commands:
             named = {
@@ -260,6 +258,19 @@ class _Text(NamedTuple):
             return any(_is_of_settings(one) for one in _ATTRIBUTE.findall(self.text))
         loaded = {name for name in _LOADED.findall(self.text) if name}
         return not loaded or any(not _is_handed_whole(self.text, name) for name in loaded)
+
+
+# The same for each of the files that are asked about, one after the other.
+@lru_cache(maxsize=1)
+def _with_holes(text: str) -> frozenset[str]:
+    return frozenset(found for found in _PATTERNS.findall(text) if _HOLES.search(found))
+
+
+@lru_cache(maxsize=2)
+def _commands_of(text: str, is_program: bool) -> list[list[str]]:
+    if is_program:
+        return [words for found in _WORDS.finditer(text) for words in _commands(text, found.start(), found.end())]
+    return [words for line in text.splitlines() for words in _segments(line)]
 
 
 def _letters(text: str) -> str:
