@@ -161,6 +161,7 @@ bf16: true
         ("go.py", 'import subprocess, sys\nsubprocess.run(["llamafactory-cli", "train", "a.yaml", *sys.argv[1:]])\n', "warning"),
         ("go.py", 'import os\nos.environ["USE_MCA"] = "1"\nos.system("llamafactory-cli train a.yaml")\n', "warning"),
         ("go.py", 'import os\nos.environ["CUDA_VISIBLE_DEVICES"] = "0"\nos.system("llamafactory-cli train a.yaml")\n', "error"),
+        ("go.py", 'import os\nfrom llamafactory.train.tuner import run_exp\n\nos.environ["USE_MCA"] = "1"\nrun_exp()\n', "warning"),
         ("go.py", 'import json\nrows = json.load(open("rows.json"))\nrows["x"] = 1\n', "error"),
     ],
 )  # fmt: skip
@@ -168,3 +169,20 @@ def test_what_a_command_adds(name: str, text: str, severity: str, tmp_path: Path
     files = {"a.yaml": PPO, name: text, "requirements.txt": "llamafactory==0.9.4\n"}
     found = inspected(tmp_path, files).report.diagnostics
     assert [one.severity for one in found if one.code == "R271"] == [severity]
+
+
+def test_what_a_program_has_written_down_of_a_run_is_read_by_nobody(tmp_path: Path) -> None:
+    said = '"output_dir": "o", "num_generations": 4, "generation_batch_size": 16, "steps_per_generation": 2'
+    filled = ", ".join(f'"filled_{number}": null' for number in range(100))
+    found = inspected(tmp_path, {"training_args.json": f"{{{said}, {filled}}}"}, releases=["trl==1.16.0"])
+    assert not any(one.severity == "error" for one in found.report.diagnostics)
+
+
+def test_two_spellings_of_one_setting_say_different_things(tmp_path: Path) -> None:
+    program = (
+        "from trl import GRPOConfig\n\nargs = GRPOConfig(\n    output_dir='o', use_vllm=True, vllm_importance_sampling_mode='token_truncate',\n"
+        "    vllm_importance_sampling_clip_min=None, vllm_importance_sampling_clip_max=None%s\n)\n"
+    )
+    for number, (more, refused) in enumerate((("", True), (", vllm_importance_sampling_cap=2.0", False))):
+        found = inspected(tmp_path / str(number), {"t.py": program % more}, releases=["trl==1.16.0"])
+        assert any(one.severity == "error" for one in found.report.diagnostics if one.code == "R109") == refused

@@ -52,6 +52,8 @@ _OWN = (
     ("quantization_device_map", "model.device_map", "plain"),
     ("enable_liger_kernel", "training.use_liger_kernel", "flag"),
     ("use_badam", "training.use_badam", "flag"),
+    ("use_muon", "training.use_muon", "flag"),
+    ("use_adam_mini", "training.use_adam_mini", "flag"),
     ("badam_mode", "training.badam_mode", "plain"),
     ("galore_layerwise", "training.galore_layerwise", "flag"),
     ("apollo_layerwise", "training.apollo_layerwise", "flag"),

@@ -352,6 +352,8 @@ def installed(text: str, path: str) -> dict[str, Pin]:
 
     A bare name stands without a specifier: it takes the newest release of its day, whatever the repository pins.
     """
+    if path.endswith(".ipynb"):  # which may be written on one line
+        text = text.replace('["', '[\n"').replace('", "', '",\n"').replace('","', '",\n"')
     found = commands.installed(text, {".ipynb": "notebook", ".py": "program"}.get(os.path.splitext(path)[1], ""))
     pins: dict[str, Pin] = {}
     for library, specifiers in found.specifiers.items():

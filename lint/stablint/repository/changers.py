@@ -16,6 +16,7 @@ from stablint.base import knowledge
 from stablint.base.light import NamedTuple, Pattern
 from stablint.files import discover
 from stablint.repository.programs import LOADS, NAMES, TESTS, programs_of
+from stablint.repository.readers import keys_of
 from stablint.repository.referrers import content
 from stablint.run.framework import package_names
 from stablint.syntax import limits
@@ -31,7 +32,7 @@ def edited(paths: Iterable[str], files: Files) -> frozenset[str]:
             by_root.setdefault(root, []).append(path)
     found: set[str] = set()
     for root, several in by_root.items():
-        uses: dict[str, set[str]] = {path: set() for path in several}
+        uses = {path: {_DOUBTED} if _is_written_down(path, files) else set[str]() for path in several}
         for text in _texts(root, several, files):
             for path in several:
                 if _DOUBTED not in uses[path]:
@@ -40,6 +41,12 @@ def edited(paths: Iterable[str], files: Files) -> frozenset[str]:
     return frozenset(found)
 
 
+def _is_written_down(path: str, files: Files) -> bool:
+    """Whether it is what a program has written down of a run, with all that its classes filled in: nobody reads that again."""
+    return path.endswith(".json") and len(keys_of(files, path)) >= _ALL
+
+
+_ALL = 90  # keys: the arguments of transformers alone are more, and who writes a file by hand says fewer
 _TRAINED, _OTHER, _DOUBTED = "a training reads it", "a command reads it that trains nothing", "nobody knows"
 _PROGRAM, _SHELL, _GUIDE, _DATA = "program", "shell", "guide", "data"
 # Texts that say how a file is used, and that no check reads by itself.
@@ -121,7 +128,7 @@ def _listed(folder: str) -> list[str]:
 _PATTERNS = Pattern(r"""[^\s"'`(),;|&<>=]{0,200}\.(?:ya?ml|json)(?![\w.-])""")
 _HOLES = Pattern(r"\$\{[^{}]{0,80}\}|\$\(?\w+\)?|\{[^{}]{0,80}\}|%s|[*?]+|\$[@*]")
 _MAY_MEAN = re.compile(
-    rb"[*}$%?\w][\w-]{0,80}\.(?:ya?ml|json)\b|[\"']\.(?:ya?ml|json)\b|\$|\bhf_d|\bDeepSpeedConfig\b|\bloads?\(|[{%]"
+    rb"[*}$%?\w][\w-]{0,80}\.(?:ya?ml|json)\b|[\"']\.(?:ya?ml|json)\b|\$|\bhf_d|\bDeepSpeedConfig\b|\bloads?\(|\benviron\b|[{%]"
 )
 _ASSIGNED = Pattern(r"(?:^|(?<=[\s;]))(\w{1,80})\s{0,3}(?::[^=\n]{1,60})?=\s{0,3}[rf]?[\"']?[^\s\"'=(\[,]{0,200}\Z")
 _INTO = Pattern(r"(?:>\|?|\btee\b(?:\s+-a)?)\s*[\"']?[^\s\"'>|;&]{0,200}\Z")
@@ -231,6 +238,8 @@ class _Text(NamedTuple):
             starts = any(_outcome(words, _MAY_BE_A_FILE) in (_TRAINED, _DOUBTED) for words in commands)
             if (loads and starts and _WRITES.search(self.text)) or self._changes_loaded(loads):
                 yield _DOUBTED
+            if _HANDS_OVER.search(self.text) and self._sets_environment():
+                yield _DOUBTED
         else:
             commands = _commands_of(self.text, False)
         reads = {one.dialect for one in files.lowered(path)}
@@ -240,7 +249,8 @@ class _Text(NamedTuple):
                 for before, one in zip(["", *words], words, strict=False)
                 if _HOLES.search(one) and _FILE.match(f"{before} {one}")
             }
-            if named and _outcome(words, named.__contains__) == _DOUBTED:
+            said = _outcome(words, named.__contains__) if named else ""
+            if said == _DOUBTED or (said == _TRAINED and self._sets_environment()):
                 if "accelerate" not in words or "accelerate" in reads:
                     yield _DOUBTED
 

@@ -139,8 +139,18 @@ def settle(groups: Iterable[tuple[Iterable[Statement], bool]]) -> dict[str, Fact
     return facts
 
 
+def _says_otherwise(one: Statement, other: Statement) -> bool:
+    """Whether two keys of one text say different things of the same: which of the two spellings counts only their reader knows."""
+    if type(one.origin) is not Explicit or type(other.origin) is not Explicit or one.value == other.value:
+        return False
+    first, second = one.origin.place, other.origin.place
+    return first.document is second.document and first.setting != second.setting and first.path[:-1] == second.path[:-1]
+
+
 def _fact(name: str, found: list[tuple[int, Statement, bool]]) -> Fact:
     best = min(order for order, _, _ in found)
-    winner, presumed = [(statement, presumed) for order, statement, presumed in found if order == best][-1]
+    rivals = [(statement, presumed) for order, statement, presumed in found if order == best]
+    winner, presumed = rivals[-1]
+    presumed = presumed or any(_says_otherwise(one, winner) for one, _ in rivals)
     others = tuple(statement for _, statement, _ in found if statement is not winner)
     return Fact(name, winner.value, winner.origin, (winner, *others), presumed=presumed)

@@ -84,10 +84,18 @@ def _shifted(document: Document) -> Iterator[Statement]:
         yield stated(document, "launch.shows.labels_shifted", True, "labels", *rows_shifted.span())
 
 
+# What begins in the first column: the last one before a place is what that stands in.
+_BEGINS = re.compile(r"^(?:(?:async )?(def|class) (\w+)|[^\s#)\]}])", re.MULTILINE)
+
+
 def _state_made(document: Document, module: Module, arguments: Call) -> bool | Unknown:
     """Whether accelerate's state is there before these arguments: an accelerator makes it, and other arguments do."""
     if any(one.start < arguments.start and kind in _MAKE_STATE for one, kind in python_kinds.kinds(module)):
         return True
+    if (function := _BEGINS.findall(document.text.text[: arguments.start])[-1:]) and document.view is None:
+        word, name = function[0]
+        if word == "class" or (word and len(re.findall(rf"\b{name}\(", document.text.text)) < 2):
+            return Unknown(f"who calls `{name}` may make it")
     other = next((name for name in _imported(document) if name not in KNOWN or name == "unsloth"), None)
     return False if other is None else Unknown(f"`{other}` may make it")
 

@@ -12,6 +12,7 @@ from stablint.frameworks.fragment import PURPOSE, Block, Fragment, Link, Row, la
 from stablint.frameworks.programs import kinds as python_kinds
 from stablint.frameworks.programs import late as python_late
 from stablint.frameworks.programs import lightning, loop, padding, sentences
+from stablint.frameworks.programs.unseen import KNOWN
 from stablint.run.fact import HIDDEN, MAYBE_HIDDEN, Explicit, Place, Statement
 from stablint.run.releases.allowed import known_keys
 from stablint.run.releases.fields import field
@@ -247,7 +248,7 @@ def _trainer(block: Block, call: Call) -> Fragment:
     statements += _handed_over(block)
     statements += tuple(_set_on_trainer(block, call))
     if call.local:
-        statements += _of_own_class(block, call, sorted(call.methods))
+        statements += _of_own_class(block, call, _methods(call))
     if trainer.startswith(python_kinds.SENTENCES):
         statements += sentences.of_trainer(block)
     statements += _told_by_names(block, call)
@@ -351,7 +352,7 @@ def _accelerator(block: Block, call: Call) -> Fragment:
 
 def _own_trainer(block: Block, call: Call) -> Fragment:
     """Of what it takes besides the arguments nothing is known."""
-    methods = sorted(call.methods) if call.local else Unknown("the class of the trainer stands in another file")
+    methods = _methods(call) if call.local else Unknown("the class of the trainer stands in another file")
     return Fragment("python", block, "call", _of_own_class(block, call, methods), {}, {}, entry=True)
 
 
@@ -381,6 +382,14 @@ _KEPT = frozenset(
 _METHODS = frozenset(
     ["compute_loss", "dpo_loss", "get_batch_loss_metrics", "training_step", "_compute_loss", "get_train_dataloader", "get_eval_dataloader"]
 )  # fmt: skip
+
+
+def _methods(call: Call) -> object:
+    """The methods of a trainer's class, where all that it is of is seen or a library's."""
+    foreign = next((one for one in call.methods if "." in one and one.split(".")[0] not in KNOWN), None)
+    if foreign is not None:
+        return Unknown(f"the class of the trainer is of `{foreign}` as well")
+    return sorted(one for one in call.methods if "." not in one)
 
 
 def _of_own_class(block: Block, call: Call, methods: object) -> tuple[Statement, ...]:

@@ -282,8 +282,10 @@ class Caller:
         return names.union(*(self.taken(base, found[0], depth + 1) for base in inner.node.bases))
 
     def methods(self, node: ast.expr, scope: Scope, depth: int = 0) -> set[str]:
-        """The methods that this file's classes give a class."""
+        """The methods that this file's classes give a class, and what else it is of, as it is imported (`mine.Mixin`)."""
         found = scope.find(node.id) if isinstance(node, ast.Name) else None
+        if depth and found is not None and found[1][0].kind == "import":
+            return {found[1][0].path}
         inner = found[1][0].scope if found is not None and len(found[1]) == 1 else None
         if inner is None or found is None or not isinstance(inner.node, ast.ClassDef) or depth >= _DEEPEST:
             return set()
