@@ -187,6 +187,7 @@ WRITES: list[tuple[str, Any, Any, Any]] = [
     ("flash-word", "flash_attention_2", "sdpa", "flash_attn"),
     ("flash-word", "sdpa", "flash_attn", "sdpa"),
     ("swift-dtype", "bfloat16", "fp16", "bf16"),
+    ("short-dtype", "bfloat16", None, "bf16"),
     ("swift-dtype", "float16", "bf16", "fp16"),
     ("swift-dtype", "float32", "bf16", "fp32"),
     ("first", 0.8, [0.9, 0.95], [0.8, 0.95]),

@@ -115,6 +115,7 @@ MEANINGS = {
     "flash-word": [("flash_attn", "flash_attention_2"), ("sdpa", "sdpa")],
     "swift-init": [("gaussian", "gaussian"), ("true", True)],
     "swift-dtype": [("bf16", "bfloat16"), ("fp16", "float16"), ("fp32", "float32")],
+    "short-dtype": [("bf16", "bfloat16"), ("fp16", "float16"), ("fp32", "float32")],
     "prefix": [(128, "PREFIX_ENCODER"), (64, "PREFIX_ENCODER")],
     "types": [([{"type": "alpaca"}], ["alpaca"]), ([{"type": "a"}, {"path": "b"}], ["a"])],
     "said-twice": [

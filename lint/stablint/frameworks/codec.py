@@ -282,7 +282,7 @@ CODECS: dict[str, Read] = {
     "plain": read_plain, "dtype": read_dtype, "strategy": read_strategy, "flag": read_flag, "switch": read_switch, "words": read_words, "text": read_text,
     "is-4": read_is_4, "is-8": read_is_8, "targets": read_targets, "is-bf16": read_is_bf16, "is-fp16": read_is_fp16,
     "offload": read_offload, "flash": read_flash, "first": read_first, "second": read_second,
-    "four-bits": read_four_bits, "flash-word": read_flash_word, "swift-dtype": read_swift_dtype, "swift-init": read_swift_init,
+    "four-bits": read_four_bits, "flash-word": read_flash_word, "swift-dtype": read_swift_dtype, "short-dtype": read_dtype, "swift-init": read_swift_init,
     "attention": read_attention, "inverse": read_inverse, "types": read_types, "prefix": read_prefix,
     "unformatted": read_unformatted, "unloaded": read_unloaded, "said-twice": read_said_twice,
 }  # fmt: skip
@@ -330,6 +330,7 @@ def _only(*pairs: tuple[Any, Any]) -> Write:
     return writer
 
 
+_SHORT = _only(("bfloat16", "bf16"), ("float16", "fp16"), ("float32", "fp32"))
 # Where one word answers two questions (`bf16` or `fp16`), the answer no to one is the word of the other.
 WRITERS: dict[str, Write] = {
     "dtype": _write_dtype, "words": _write_words, "targets": _write_targets,
@@ -344,7 +345,7 @@ WRITERS: dict[str, Write] = {
     "said-twice": lambda value, old: _no_pair("it is part of each data set"),
     "four-bits": _only((4, True), (None, False)),
     "flash-word": lambda value, old: "flash_attn" if value == "flash_attention_2" else value,
-    "swift-dtype": _only(("bfloat16", "bf16"), ("float16", "fp16"), ("float32", "fp32")),
+    "swift-dtype": _SHORT, "short-dtype": _SHORT,
     "first": lambda value, old: [value, _nth(old, 1)] if _pair(old) else _no_pair(),
     "second": lambda value, old: [_nth(old, 0), value] if _pair(old) else _no_pair(),
 }  # fmt: skip

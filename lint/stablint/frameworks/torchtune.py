@@ -21,7 +21,7 @@ _ROWS = (
     ("checkpointer.checkpoint_files", "model.checkpoint_files", "plain"),
     ("dataset.source", "data.source", "text"),
     ("checkpointer.output_dir", "training.checkpoint_output_dir", "text"),
-    ("dtype", "model.dtype", "dtype"),
+    ("dtype", "model.dtype", "short-dtype"),
     ("batch_size", "training.per_device_train_batch_size", "plain"),
     ("forward_batch_size", "training.forward_batch_size", "plain"),
     ("ppo_batch_size", "training.ppo_batch_size", "plain"),
