@@ -96,9 +96,7 @@ def _texts(root: str, paths: list[str], files: Files) -> Iterator[_Text]:
     called = {os.path.basename(path).encode("utf-8", "surrogatepass") for path in paths}
     for path, kind in every:
         raw = content(path, files) if kind else b""
-        if any(name in raw for name in called) or (
-            kind != _GUIDE and not path.endswith(".json") and _MAY_MEAN.search(raw)
-        ):
+        if any(name in raw for name in called) or (_may_start(raw, path, kind) and _MAY_MEAN.search(raw)):
             text = raw.decode("utf-8", "replace")
             if path.endswith(".ipynb"):
                 text = text.replace('\\"', ' "').replace("\\n", "\n ")
@@ -115,6 +113,13 @@ def _kind(path: str, root: str, programs: set[str]) -> str:
     if TESTS.search(path[len(root) :]):
         return ""
     return _DATA if path.endswith((".json", ".yaml", ".yml")) else _SHELL
+
+
+def _may_start(raw: bytes, path: str, kind: str) -> bool:
+    """Whether a text that does not name a file may do something with it all the same: where it is no program, by a command."""
+    if kind == _PROGRAM:
+        return True
+    return kind != _GUIDE and not path.endswith(".json") and _starts_in_bytes().search(raw) is not None
 
 
 def _listed(folder: str) -> list[str]:
@@ -170,7 +175,7 @@ class _Text(NamedTuple):
                 yield from self._done(one.start(), one.end(), known)
             if not again:
                 yield _DOUBTED
-        if self.kind != _GUIDE and (self._may_mean(path) or not places):
+        if self.kind != _GUIDE and (not places or self._may_mean(path)):
             yield from self._done_with_any(path, files)
 
     def _names(self, path: str, files: Files) -> Iterator[tuple[int, int]]:
@@ -373,6 +378,11 @@ def _starts() -> re.Pattern[str]:
     return re.compile(
         rf"(?<![\w.-])(?:{'|'.join(map(re.escape, sorted(starters() | {'lmf'})))}|python[0-9.]*)(?![\w.=-])"
     )
+
+
+@cache
+def _starts_in_bytes() -> re.Pattern[bytes]:
+    return re.compile(_starts().pattern.encode())
 
 
 @cache
