@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
+from stablint.run.releases.fields import field_names, release_key
 from tests.runs import inspected
 
 CONFIG = """model_name_or_path: Qwen/Qwen2-7B-Instruct
@@ -171,11 +173,33 @@ def test_what_a_command_adds(name: str, text: str, severity: str, tmp_path: Path
     assert [one.severity for one in found if one.code == "R271"] == [severity]
 
 
-def test_what_a_program_has_written_down_of_a_run_is_read_by_nobody(tmp_path: Path) -> None:
-    said = '"output_dir": "o", "num_generations": 4, "generation_batch_size": 16, "steps_per_generation": 2'
-    filled = ", ".join(f'"filled_{number}": null' for number in range(100))
-    found = inspected(tmp_path, {"training_args.json": f"{{{said}, {filled}}}"}, releases=["trl==1.16.0"])
-    assert not any(one.severity == "error" for one in found.report.diagnostics)
+READS_ARGUMENTS = """import sys
+
+from transformers import HfArgumentParser
+from trl import GRPOConfig
+
+(args,) = HfArgumentParser(GRPOConfig).parse_yaml_file(sys.argv[1])
+"""
+
+
+@pytest.mark.parametrize(
+    "name, beside, severity",
+    [
+        ("training_args.json", {}, None),
+        ("args.yaml", {}, None),
+        ("args.yaml", {"save.py": "yaml.safe_dump(args.to_dict(), open('args.yaml', 'w'))\n"}, None),
+        ("args.yaml", {"run.sh": "trl grpo --config args.yaml\n"}, "error"),
+        ("args.yaml", {"t.py": READS_ARGUMENTS, "run.sh": "python t.py args.yaml\n"}, "error"),
+    ],
+)
+def test_what_a_program_has_written_down_of_a_run_is_read_by_nobody(
+    tmp_path: Path, name: str, beside: dict[str, str], severity: str | None
+) -> None:
+    said = {"output_dir": "o", "num_generations": 4, "generation_batch_size": 16, "steps_per_generation": 2}
+    fields = field_names("GRPOConfig", release_key("1.16.0")) + field_names("TrainingArguments", release_key("5.24.0"))
+    text = json.dumps({**dict.fromkeys(fields), **said})
+    found = inspected(tmp_path, {name: text, **beside}, releases=["trl==1.16.0"]).report.diagnostics
+    assert [one.severity for one in found if one.code == "R102"] == [severity] * (severity is not None)
 
 
 def test_two_spellings_of_one_setting_say_different_things(tmp_path: Path) -> None:

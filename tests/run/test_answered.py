@@ -60,7 +60,9 @@ def test_what_pip_answered_is_what_is_there(name: str, tmp_path: Path) -> None:
     assert {one.severity for one in found if one.hazard.code == "V101"} == severities
 
 
-def test_a_cell_may_be_one_text(tmp_path: Path) -> None:
+@pytest.mark.parametrize("indent", [1, None])
+def test_a_cell_may_be_one_text(tmp_path: Path, indent: int | None) -> None:
     cells = [{**cell(""), "source": source} for source in ("%pip install trl==0.20.0\nimport os", PROGRAM)]
-    found = inspected(tmp_path, {"train.ipynb": notebook(*cells)}).findings
+    text = json.dumps({"cells": cells, "metadata": {}, "nbformat": 4}, indent=indent)
+    found = inspected(tmp_path, {"train.ipynb": text}).findings
     assert {one.severity for one in found if one.hazard.code == "V101"} == {"error"}

@@ -474,17 +474,17 @@ def _by_key(one: Statement) -> Statement:
 
 
 def _unheard(fragment: Fragment) -> Fragment:
-    """Without what only an Accelerator reads, or only LLaMA-Factory; the keys of a program's own dict are no library's."""
+    """Without what only an Accelerator reads, or without all; the keys of a program's own dict are no library's."""
     if fragment.block.document.format == "python":
         return fragment._replace(statements=tuple(map(_by_key, fragment.statements)))
-    if fragment.dialect == "llamafactory-data":
+    if fragment.dialect != "accelerate":
         return fragment._replace(statements=())
     kept = (
         one
         for one in fragment.statements
         if not one.fact.startswith((*FOR_PROCESSES, "accelerate.deepspeed_config", "accelerate.mixed_precision"))
     )
-    return fragment._replace(statements=tuple(kept)) if fragment.dialect == "accelerate" else fragment
+    return fragment._replace(statements=tuple(kept))
 
 
 def _with_unsloth(fragment: Fragment) -> Fragment:

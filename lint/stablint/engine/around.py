@@ -65,6 +65,21 @@ def _unheard(findings: Iterable[Finding], files: Files) -> frozenset[str]:
     return _together("looking for the programs that read it", unheard.unheard, asked, files) if asked else frozenset()
 
 
+def _written_down(findings: Iterable[Finding], files: Files) -> frozenset[str]:
+    """The files that something is told of, that a training has written, and that nobody reads again."""
+    asked = {
+        finding.run.anchor.document.path
+        for finding in findings
+        if finding.severity in ("error", "warning") and finding.run.anchor.document.format in ("json", "yaml")
+    }
+    asked = {path for path in asked if "\0" not in path}
+    return (
+        _together("looking for the programs that read it", changers.written_down, asked, files)
+        if asked
+        else frozenset()
+    )
+
+
 def _own_tables(findings: Iterable[Finding], files: Files) -> frozenset[str]:
     """The tables of data sets that something is told of and that no configuration of LLaMA-Factory's names, but the repository's own program."""
     asked = {
@@ -139,6 +154,7 @@ LESSONS: tuple[
     (_optional, Files.spare),
     (_edited, Files.edit),
     (_unheard, Files.silence),
+    (_written_down, Files.silence),
     (_own_tables, Files.silence),
     (_own_dicts, Files.silence),
     (_registering, Files.register),

@@ -121,8 +121,9 @@ def _notebook_lines(text: str) -> Iterator[tuple[str, bool]]:
 
 
 def _plain(text: str) -> str:
-    """The JSON of a notebook with its strings' line ends as line ends."""
-    return re.sub(_ESCAPE, lambda found: _ESCAPED.get(found[1], found[1]), re.sub(_NEXT_LINE, "\n", text))
+    """The JSON of a notebook with its strings' line ends as line ends, and each cell's source on a line of its own."""
+    text = re.sub(_NEXT_LINE, "\n", text).replace('"source":', '\n"source":')
+    return re.sub(_ESCAPE, lambda found: _ESCAPED.get(found[1], found[1]), text)
 
 
 def _lines(text: str) -> Iterator[tuple[str, bool]]:

@@ -16,11 +16,11 @@ from stablint.base import knowledge
 from stablint.base.light import NamedTuple, Pattern
 from stablint.files import discover
 from stablint.repository.programs import LOADS, NAMES, TESTS, programs_of
-from stablint.repository.readers import keys_of
 from stablint.repository.referrers import content
 from stablint.run.framework import package_names
 from stablint.syntax import limits
 from stablint.syntax.shell.launchers import PROGRAMS, starters
+from stablint.syntax.tree import Mapping, Scalar
 
 
 def edited(paths: Iterable[str], files: Files) -> frozenset[str]:
@@ -32,7 +32,7 @@ def edited(paths: Iterable[str], files: Files) -> frozenset[str]:
             by_root.setdefault(root, []).append(path)
     found: set[str] = set()
     for root, several in by_root.items():
-        uses = {path: {_DOUBTED} if _is_written_down(path, files) else set[str]() for path in several}
+        uses: dict[str, set[str]] = {path: set() for path in several}
         for text in _texts(root, several, files):
             for path in several:
                 if _DOUBTED not in uses[path]:
@@ -42,11 +42,29 @@ def edited(paths: Iterable[str], files: Files) -> frozenset[str]:
 
 
 def _is_written_down(path: str, files: Files) -> bool:
-    """Whether it is what a program has written down of a run, with all that its classes filled in: nobody reads that again."""
-    return path.endswith(".json") and len(keys_of(files, path)) >= _ALL
+    """Whether it is what a program has written down of a run, with all that its classes filled in."""
+    roots = [document.root for document in files.documents(path) if isinstance(document.root, Mapping)]
+    entries = max((root.entries for root in roots), key=len, default=())
+    return (
+        len(entries) >= _ALL
+        and sum(isinstance(one.value, Scalar) and one.value.value is None for one in entries) >= _UNSET
+    )
+
+
+def written_down(paths: Iterable[str], files: Files) -> frozenset[str]:
+    """Those of the files that a program has written down of a run, and that no command names and no program that loads one."""
+    found = {path for path in paths if _is_written_down(path, files)}
+    for root in {files.root(path) for path in found}:
+        several = [path for path in found if files.root(path) == root]
+        for text in _texts(root, several, files) if os.path.isdir(root) else ():
+            if text.kind != _PROGRAM or _READS.search(text.text):
+                found -= {path for path in several if os.path.basename(path) in text.text and text.path != path}
+    return frozenset(found)
 
 
 _ALL = 90  # keys: the arguments of transformers alone are more, and who writes a file by hand says fewer
+_UNSET = 20  # of them null, which nobody writes so often
+_READS = re.compile(r"load|parse_(?:json|yaml|args)|subprocess|\bsystem\(")
 _TRAINED, _OTHER, _DOUBTED = "a training reads it", "a command reads it that trains nothing", "nobody knows"
 _PROGRAM, _SHELL, _GUIDE, _DATA = "program", "shell", "guide", "data"
 # Texts that say how a file is used, and that no check reads by itself.
