@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stablint.repository.worth import Program, Where, at
+from stablint.repository.worth import UNKNOWN, Program, Where, at
 
 _NAMES = ("a", "b", "c", "run")
 _names = st.sampled_from(_NAMES)
@@ -29,6 +29,9 @@ _expressions = st.recursive(
         st.builds("{}.{}({}, {})".format, inner, st.sampled_from(("get", *_NAMES)), inner, inner),
         st.builds("{}.get('a', {})".format, inner, inner),
         st.builds("{}['a']".format, inner),
+        st.builds("{}[{}]".format, inner, inner),
+        st.builds("{}({}, {})".format, st.sampled_from(("max", "round", "ceil")), inner, inner),
+        st.builds("f'{{{}}}-{{{}}}'".format, _names, _names),
         st.builds("({} in ({}, {}))".format, inner, inner, inner),
         st.builds("{}.strip()".format, inner),
         st.builds("A(*{}, **{})".format, inner, inner),
@@ -115,3 +118,55 @@ def test_a_cycle_that_one_value_leaves_is_that_value() -> None:
     [owner] = [node for node in tree.body if isinstance(node, ast.ClassDef)]
     asked = ast.parse("self.rate", mode="eval").body
     assert program.only(asked, Where(tree, None, owner)) == 2.0
+
+
+_MODULE = """
+from sizes import length, TABLE
+import settings
+CONFIG = {"training": {"lr": 1e-5, "epochs": 3}}
+KINDS = {"a": torch.bfloat16, "b": torch.float32}
+def adapter(rank):
+    if rank:
+        return LoraConfig(r=rank)
+    return LoraConfig()
+def load():
+    return CONFIG
+config = load()
+head, tail = 7, 8
+kind = "a"
+counted = {}
+counted[head] = 1
+lora = adapter(8)
+class Run:
+    steps = 50
+"""
+
+
+@pytest.mark.parametrize(
+    ("asked", "value"),
+    [
+        ("CONFIG['training']['lr']", 1e-5),
+        ("config['training']['epochs']", 3),
+        ("KINDS[kind]", "bfloat16"),
+        ("TABLE['small']", 128),
+        ("length", 512),
+        ("tail", 8),
+        ("head", 7),
+        ("math.ceil(length / 100)", 6),
+        ("max(1, length // 1024)", 1),
+        ("f'run-{kind}-{tail}'", "run-a-8"),
+        ("lora is None", False),
+        ("not lora", False),
+        ("Run.steps", 50),
+        ("expanduser('x')", "x"),
+    ],
+)
+def test_what_stands_for_something_else(asked: str, value: object) -> None:
+    program = Program([_MODULE, "length = 512\nTABLE = {'small': 128}\n"], lambda name: UNKNOWN, {})
+    assert program.only(ast.parse(asked, mode="eval").body, Where(program.trees[0], None, None)) == value
+
+
+@pytest.mark.parametrize("asked", ["other", "counted[7]", "lora == 3", "lora in (1, 2)", "CONFIG['none']", "made()"])
+def test_what_nobody_can_tell(asked: str) -> None:
+    program = Program([_MODULE, "other = 3\n"], lambda name: UNKNOWN, {})
+    assert program.only(ast.parse(asked, mode="eval").body, Where(program.trees[0], None, None)) is UNKNOWN

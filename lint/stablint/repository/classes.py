@@ -382,16 +382,8 @@ def _leaves(module: Module) -> Iterator[Node]:
 
 
 def _is_handed(node: Node) -> bool:
-    """Whether a caller gives it, or the program keeps it in an object of its own."""
-    if not isinstance(node, Scalar) or not isinstance(node.value, Unknown):
-        return False
-    reason = node.value.reason
-    return _HANDED.search(reason) is not None or (reason.startswith("`self.") and _OF_OBJECT.match(reason) is not None)
-
-
-_HANDED = re.compile(
-    r"is a parameter\Z|comes from another module\Z|is assigned \d+ times\Z|\Adepends on `|\Acomputed when the program runs\Z"
-)
+    """Whether it is worked out in the program, and no option of its command."""
+    return isinstance(node, Scalar) and isinstance(node.value, Unknown) and not node.value.reason.endswith(FROM_FLAGS)
 
 
 _CONSTANT = re.compile(r"\A[\w.]*\b[A-Z][A-Z0-9_]*\Z|environ|getenv|\.get\(")

@@ -6,6 +6,7 @@ Of a command nothing is known but what `named` says of it. Asked only where a fi
 from __future__ import annotations
 
 import ast
+import math
 import operator
 from collections.abc import Callable, Iterator
 from collections.abc import Mapping as Table
@@ -29,6 +30,13 @@ class _Unknown:
 
 
 UNKNOWN = _Unknown()
+
+
+class _Thing:
+    """Something that is there, and no number or text: an object of a library's class, a dictionary."""
+
+
+THING = _Thing()
 
 
 class Where(NamedTuple):
@@ -80,7 +88,16 @@ _ORDERED: dict[type[ast.cmpop], Callable[[float, float], bool]] = {
     ast.GtE: operator.ge,
 }
 _OF_A_WORD: dict[str, Callable[[str], object]] = {"strip": str.strip, "lower": str.lower, "upper": str.upper}
-_NUMBERS = {"int": int, "float": float, "str": str}
+_NUMBERS = {"int": int, "float": float, "str": str, "bool": bool, "Path": str, "expanduser": str}
+_OF_NUMBERS: dict[str, Callable[..., object]] = {
+    "max": max,
+    "min": min,
+    "round": round,
+    "abs": abs,
+    "ceil": math.ceil,
+    "floor": math.floor,
+}
+_DTYPES = frozenset(["float16", "bfloat16", "float32", "half"])
 
 
 class Program:
@@ -104,6 +121,9 @@ class Program:
         self._assigned: dict[tuple[str, str], list[tuple[ast.expr | None, Where]]] = {}  # `self.x = …`, by the class
         self._bound: dict[int, dict[str, list[Bound]]] = {}  # names, by the function or the module
         self._touched: set[str] = set()  # attributes that are set from elsewhere
+        self._imported: dict[
+            int, dict[str, str]
+        ] = {}  # what a module imports by name, with what it is called there; `*` for all
         for tree in self.trees:
             self._look(tree)
 
@@ -125,6 +145,8 @@ class Program:
                 self._flags.update(_flag(node))
             elif isinstance(node, (ast.If, ast.IfExp)) and tree is self.trees[0]:
                 self.tests.append((node, where))
+            elif isinstance(node, ast.ImportFrom):
+                self._imported.setdefault(id(tree), {}).update({one.asname or one.name: one.name for one in node.names})
             for name, value in _bindings(node):
                 if isinstance(name, ast.Name):
                     bound = self._bound.setdefault(id(where.function or tree), {})
@@ -152,7 +174,7 @@ class Program:
         for node, where in self.tests:
             self.asked = set()
             value = UNKNOWN if isinstance(node.test, ast.Constant) else self.only(node.test, where)
-            if isinstance(value, (bool, int, float, str, type(None))) and not self.asked:
+            if not isinstance(value, _Unknown) and not self.asked:
                 yield node, bool(value)
 
     def only(self, node: ast.expr, where: Where, far: int = _FAR) -> object:
@@ -178,8 +200,11 @@ class Program:
             yield from self._of_name(node.id, where, far - 1)
         elif isinstance(node, ast.Attribute):
             yield from self._of_attribute(node, where, far - 1)
-        elif isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
-            yield from self._of_key(node.value, node.slice.value, where, far - 1)
+        elif isinstance(node, ast.Subscript):
+            key = self.only(node.slice, where, far - 1)
+            yield from (
+                [UNKNOWN] if isinstance(key, (_Unknown, _Thing)) else self._of_key(node.value, key, where, far - 1)
+            )
         elif isinstance(node, ast.IfExp):
             test = self.only(node.test, where, far - 1)
             if isinstance(test, _Unknown) or test:
@@ -206,9 +231,19 @@ class Program:
         return UNKNOWN if unclear else value
 
     def _worked_out(self, node: ast.expr, where: Where, far: int) -> object:
+        if isinstance(node, (ast.Dict, ast.List, ast.Set)) and (node.keys if isinstance(node, ast.Dict) else node.elts):
+            return THING
+        if isinstance(node, ast.JoinedStr):
+            pieces = [
+                self.only(one.value if isinstance(one, ast.FormattedValue) else one, where, far) for one in node.values
+            ]
+            return "".join(map(str, pieces)) if all(isinstance(one, (str, int)) for one in pieces) else UNKNOWN
         if isinstance(node, ast.BinOp):
             left, right = self.several(node.left, where, far), self.several(node.right, where, far)
             made = _WORKED_OUT.get(type(node.op))
+            if isinstance(node.op, ast.Add) and len(left) == len(right) == 1:
+                if isinstance(left[0], str) and isinstance(right[0], str):
+                    return left[0] + right[0]
             if made is None or not _is_number(left) or not _is_number(right):
                 return UNKNOWN
             try:
@@ -228,10 +263,11 @@ class Program:
                 node.comparators[0], (ast.Tuple, ast.List, ast.Set)
             ):
                 within = [self.only(each, where, far) for each in node.comparators[0].elts]
-                known = len(one) == 1 and not any(isinstance(each, _Unknown) for each in (*one, *within))
+                known = len(one) == 1 and not any(isinstance(each, (_Unknown, _Thing)) for each in (*one, *within))
                 return (one[0] in within) == isinstance(node.ops[0], ast.In) if known else UNKNOWN
             asks = _COMPARED.get(type(node.ops[0]))
             known = len(one) == len(other) == 1 and not any(isinstance(each, _Unknown) for each in (one[0], other[0]))
+            known = known and (None in (one[0], other[0]) or THING not in (one[0], other[0]))
             return asks(one[0], other[0]) if asks is not None and known else UNKNOWN
         if isinstance(node, ast.Call) and ast.unparse(node.func) == "torch.cuda.is_available":
             return True  # who trains has a card
@@ -245,15 +281,21 @@ class Program:
             return _OF_A_WORD[node.func.attr](word) if isinstance(word, str) else UNKNOWN
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in self._functions:
             of = self._functions[node.func.id]
-            last = of.function.body[-1] if of.function is not None and len(of.function.body) < 3 else None
+            given = [one for each in _returned(of.function) for one in self.several(each, of, far)]
             return (
-                self.only(last.value, of, far) if isinstance(last, ast.Return) and last.value is not None else UNKNOWN
+                given[0] if given and all(type(one) is type(given[0]) and one == given[0] for one in given) else UNKNOWN
             )
         if isinstance(node, ast.Call) and node.args:
             words = dotted(node.func) or [""]
             if words[-1] in _NUMBERS and len(node.args) == 1:
                 inner = self.several(node.args[0], where, far)
                 return _made(inner[0], _NUMBERS[words[-1]]) if len(inner) == 1 else UNKNOWN
+            if (made_of := _OF_NUMBERS.get(words[-1])) is not None and not node.keywords:
+                several = [self.only(one, where, far) for one in node.args]
+                try:
+                    return made_of(*several) if all(_is_number([one]) for one in several) else UNKNOWN
+                except (ArithmeticError, TypeError, ValueError):  # of too many, or of what is no number
+                    return UNKNOWN
             if words[-1] == "getenv" or words[-2:] == ["environ", "get"]:
                 return self.only(node.args[1], where, far) if len(node.args) == 2 else UNKNOWN
             if words[-1] == "get" and isinstance(node.func, ast.Attribute) and isinstance(node.args[0], ast.Constant):
@@ -261,7 +303,11 @@ class Program:
                 if isinstance(found[0], _Unknown) and len(node.args) == 2:
                     found = self.several(node.args[1], where, far)
                 return found[0] if len(found) == 1 else UNKNOWN
-        return UNKNOWN
+        return (
+            THING
+            if isinstance(node, ast.Lambda) or (isinstance(node, ast.Call) and _last(node.func)[:1].isupper())
+            else UNKNOWN
+        )
 
     def _of_name(self, name: str, where: Where, far: int) -> Iterator[object]:
         found = self._meant(name, where)
@@ -298,11 +344,13 @@ class Program:
         return [constant] if constant is not None else []
 
     def _elsewhere(self, name: str, where: Where) -> tuple[ast.expr, Where] | None:
-        """A constant of another module: `LENGTH`, `config.LENGTH`."""
+        """A constant of another module: `LENGTH`, `config.LENGTH`, `from config import length`."""
+        imported = self._imported.get(id(where.tree), {})
+        name, is_imported = imported.get(name, name), name in imported or "*" in imported
         found = [
             made[0]
             for tree in self.trees
-            if tree is not where.tree and name.isupper() and name in self._bound.get(id(tree), {})
+            if tree is not where.tree and (name.isupper() or is_imported) and name in self._bound.get(id(tree), {})
             if (made := self._alike(self._bound[id(tree)][name], Where(tree, None, None)))[0][0] is not None
         ]
         return found[0] if len(found) == 1 else None  # type: ignore[return-value]
@@ -369,6 +417,14 @@ class Program:
         if made is not None:
             yield from self._of_made(made, node.attr, far)
             return
+        words = dotted(node)
+        of = self._classes.get(words[-2]) if words is not None else None
+        if of is not None and node.attr not in self._touched and (default := _field(of, node.attr)) is not None:
+            yield from self.several(default, Where(self._tree(of), None, None), far)
+            return
+        if words is not None and words[0] == "torch" and node.attr in _DTYPES:
+            yield node.attr
+            return
         constant = self._elsewhere(node.attr, where)
         yield from self.several(*constant, far) if constant is not None else [self._say(node.attr)]
 
@@ -386,6 +442,8 @@ class Program:
         yield UNKNOWN
 
     def _of_made(self, made: Made, name: str, far: int) -> Iterator[object]:
+        if name in self._touched:
+            yield UNKNOWN
         for one in self._above(made.of):
             starts = next((f for f in one.body if isinstance(f, ast.FunctionDef) and f.name == "__init__"), None)
             assigned = self._assigned.get((one.name, name), [])
@@ -436,23 +494,37 @@ class Program:
 
     def _of_key(self, node: ast.expr, key: object, where: Where, far: int) -> Iterator[object]:
         """`settings["lr"]`, where the dictionary stands in the program; else what is said under the key."""
-        within = node
-        place = where
-        for _ in range(_FAR):
-            if not isinstance(within, ast.Name):
-                break
-            made = self._once(within.id, place)
-            if made is None:
-                break
-            within, place = made
-        if isinstance(within, ast.Dict):
-            for name, value in zip(within.keys, within.values, strict=True):
-                if isinstance(name, ast.Constant) and name.value == key:
-                    yield from self.several(value, place, far)
-                    return
-            yield UNKNOWN
+        within = self._stands_for(node, where, far)
+        if within is not None and isinstance(within[0], ast.Dict):
+            value = _under(within[0], key)
+            yield from self.several(value, within[1], far) if value is not None else [UNKNOWN]
             return
         yield self._say(key) if isinstance(key, str) else UNKNOWN
+
+    def _stands_for(self, node: ast.expr, where: Where, far: int) -> tuple[ast.expr, Where] | None:
+        """The expression that a name, a part of a dictionary or what a function of the program's own returns stands for in the end."""
+        for left in range(far, 0, -1):
+            if isinstance(node, ast.Name):
+                made = self._once(node.id, where)
+            elif isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+                of = self._stands_for(node.value, where, left - 1)
+                value = _under(of[0], node.slice.value) if of is not None and isinstance(of[0], ast.Dict) else None
+                made = (value, of[1]) if of is not None and value is not None else None
+            elif isinstance(node, ast.Attribute) and _last(node.value) == "self" and where.owner is not None:
+                assigned = [
+                    one for each in self._above(where.owner) for one in self._assigned.get((each.name, node.attr), ())
+                ]
+                made = (assigned[0][0], assigned[0][1]) if len(assigned) == 1 and assigned[0][0] is not None else None
+            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in self._functions:
+                of_call = self._functions[node.func.id]
+                given = list(_returned(of_call.function))
+                made = (given[0], of_call) if len(given) == 1 else None
+            else:
+                return node, where
+            if made is None:
+                return None
+            node, where = made
+        return None
 
     def _above(self, owner: ast.ClassDef) -> Iterator[ast.ClassDef]:
         """A class and those of the program's own that it extends."""
@@ -495,6 +567,27 @@ def _last(called: ast.expr) -> str:
     return called.attr if isinstance(called, ast.Attribute) else called.id if isinstance(called, ast.Name) else ""
 
 
+def _under(node: ast.Dict, key: object) -> ast.expr | None:
+    """What stands in a dictionary under a key."""
+    found = [
+        value
+        for name, value in zip(node.keys, node.values, strict=True)
+        if isinstance(name, ast.Constant) and name.value == key
+    ]
+    return found[-1] if found else None
+
+
+def _returned(function: ast.FunctionDef | None) -> Iterator[ast.expr]:
+    """What a function returns, each place of it."""
+    pending: list[ast.AST] = list(function.body) if function is not None else []
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ast.Return):
+            yield node.value or ast.Constant(None)
+        elif not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
+            pending += ast.iter_child_nodes(node)
+
+
 def _is_chain(node: ast.expr) -> bool:
     """Whether settings may be said under what it is written as."""
     return isinstance(node, (ast.Name, ast.Attribute, ast.Subscript, ast.Call))
@@ -506,7 +599,7 @@ def _is_number(found: list[object]) -> bool:
 
 def _made(value: object, of: type) -> object:
     try:
-        return UNKNOWN if isinstance(value, _Unknown) or value is None else of(value)
+        return UNKNOWN if isinstance(value, (_Unknown, _Thing)) or value is None else of(value)
     except (TypeError, ValueError, OverflowError):
         return UNKNOWN
 
@@ -552,7 +645,7 @@ def _bindings(node: ast.AST) -> Iterator[tuple[ast.Name | ast.Attribute, ast.exp
     """The names and attributes that are set, each with what they are set to; None where that is worked out in another way."""
     targets: list[tuple[ast.AST, ast.expr | None]] = []
     if isinstance(node, ast.Assign):
-        targets = [(one, node.value) for one in node.targets]
+        targets = [pair for one in node.targets for pair in _pairs(one, node.value)]
     elif isinstance(node, (ast.AnnAssign, ast.NamedExpr)):
         targets = [(node.target, node.value)] if node.value is not None else []
     elif isinstance(node, (ast.AugAssign, ast.For, ast.AsyncFor, ast.comprehension)):
@@ -562,8 +655,17 @@ def _bindings(node: ast.AST) -> Iterator[tuple[ast.Name | ast.Attribute, ast.exp
     for target, value in targets:
         if isinstance(target, (ast.Name, ast.Attribute)):
             yield target, value
+        elif isinstance(target, ast.Subscript):  # of what stands before the bracket
+            yield from [(target.value, None)] if isinstance(target.value, (ast.Name, ast.Attribute)) else []
         else:
             yield from ((one, None) for one in ast.walk(target) if isinstance(one, (ast.Name, ast.Attribute)))
+
+
+def _pairs(target: ast.expr, value: ast.expr) -> list[tuple[ast.AST, ast.expr | None]]:
+    """`a, b = 1, 2`, each with its own."""
+    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
+        return [*zip(target.elts, value.elts, strict=True)]
+    return [(target, value)]
 
 
 def _given(node: ast.AST, name: str) -> ast.expr | None:
