@@ -1,8 +1,10 @@
-"""No repair takes away a key that another release of the library has: whoever wrote it has that release, or goes there."""
+"""No repair takes away a key that another release of the library has: whoever wrote it has that release, or goes there. None renames one to what the
+stated release lacks."""
 
 from __future__ import annotations
 
 import itertools
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +14,11 @@ import yaml
 from stablint.base import knowledge
 from stablint.engine.examples import example_options, write
 from stablint.engine.inspect import inspect
+from stablint.engine.repair import repair
 from stablint.hazard import model
+from stablint.run.releases import fields
 from stablint.run.releases.allowed import known_keys
-from stablint.run.releases.pep440 import matcher, text_of
+from stablint.run.releases.pep440 import matcher, release_key, text_of
 
 EXAMPLES: dict[str, list[dict[str, Any]]] = knowledge.load("examples")
 OF_KEYS = [
@@ -73,3 +77,51 @@ def test_a_key_of_another_release_is_left(code: str, key: str, release: str, tmp
             assert [
                 one.title for one in finding.remedies if one.safety != "manual" and "item" in (one.unset or ())
             ] == []
+
+
+RENAMES = [
+    (of, old)
+    for of, rows in knowledge.load("renames").items()
+    for old, row in rows.items()
+    if row["new"] and of != "deepspeed.json" and known_keys(of.partition(".")[0]) and knowledge.load(f"fields/{of}")
+]
+TRAINER = "from {} import {}\n\nt = {}(model='m', {}=2, train_dataset=rows)\nt.train()\n"
+
+
+def edges(of: str, old: str) -> list[str]:
+    """The first releases in which the class has another part of an old name and what it became."""
+    new, found, before = knowledge.load("renames")[of][old]["new"], [], None
+    for key in known_keys(of.partition(".")[0]):
+        names = fields.field_names(of, key)
+        if fields.class_exists_at(of, key) and (has := (old in names, new in names)) != before:
+            found.append(text_of(key))
+            before = has
+    return found
+
+
+@pytest.mark.parametrize(("of", "old"), RENAMES)
+def test_a_name_becomes_one_that_the_release_has_and_safely_only_where_it_is_gone(
+    of: str, old: str, tmp_path: Path
+) -> None:
+    library, _, name = of.partition(".")
+    form = TRAINER if name.endswith("Trainer") else "from {} import {}\n\nargs = {}('out', {}=2)\n"
+    text = form.format(library, name, name, old)
+    for number, release in enumerate(edges(of, old)):
+        folder = str(tmp_path / str(number))
+        write({".git/HEAD": "", "t.py": text}, folder)
+        given, names = (
+            example_options({"with": [f"{library}=={release}"]}),
+            fields.field_names(of, release_key(release)),
+        )
+        for unsafe in (False, True):
+            after = repair([folder], given, unsafe=unsafe, base=folder)
+            for written in after.texts.values():
+                added = set(re.findall(r"(\w+)=", written.text)) - set(re.findall(r"(\w+)=", text))
+                assert added <= set(names), (release, written.text)
+                assert unsafe or old not in names, (release, written.text)
+
+
+def test_only_what_a_library_renamed_itself_is_renamed_safely() -> None:
+    for hazard in model.load():
+        for remedy in hazard.remedies:
+            assert remedy.safety != "safe" or all(new == "item.renamed_to" for _, new in remedy.swap), hazard.code

@@ -44,6 +44,15 @@ def test_only_this_file_is_changed(program: str, folder: str, is_error: bool, tm
     assert any(one.code == "T103" and one.severity == "error" for one in found) == is_error
 
 
+@pytest.mark.parametrize(("another", "is_error"), [({}, False), ({"other/train.yaml": ""}, True)])
+def test_a_bare_name_from_afar_means_the_only_file_of_that_name(
+    another: dict[str, str], is_error: bool, tmp_path: Path
+) -> None:
+    files = {"configs/mine/train.yaml": CONFIG, "tools/start.py": EDITS.format("").replace("open(", "open(CONFIGS / ")}
+    found = inspected(tmp_path, files | another).report.diagnostics
+    assert any(one.code == "T103" and one.severity == "error" for one in found) == is_error
+
+
 def test_one_that_names_both_changes_both(tmp_path: Path) -> None:
     both = OWN_FUNCTION.format("other/") + 'start(filled("mine/train.yaml"))\n'
     found = inspected(tmp_path, {"mine/train.yaml": CONFIG, "other/train.yaml": CONFIG, "start.py": both})
@@ -196,7 +205,10 @@ def test_what_a_program_has_written_down_of_a_run_is_read_by_nobody(
     tmp_path: Path, name: str, beside: dict[str, str], severity: str | None
 ) -> None:
     said = {"output_dir": "o", "num_generations": 4, "generation_batch_size": 16, "steps_per_generation": 2}
-    fields = field_names("GRPOConfig", release_key("1.16.0")) + field_names("TrainingArguments", release_key("5.24.0"))
+    fields = field_names("trl.GRPOConfig", release_key("1.16.0")) + field_names(
+        "transformers.TrainingArguments", release_key("5.24.0")
+    )
+    assert len(fields) > 150
     text = json.dumps({**dict.fromkeys(fields), **said})
     found = inspected(tmp_path, {name: text, **beside}, releases=["trl==1.16.0"]).report.diagnostics
     assert [one.severity for one in found if one.code == "R102"] == [severity] * (severity is not None)

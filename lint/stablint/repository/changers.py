@@ -208,7 +208,8 @@ class _Text(NamedTuple):
             above = before[0].rstrip("/").rpartition("/")[2] if before is not None else ""
             if before is None:
                 beside = os.path.join(here, name)
-                if not is_near or (self.kind == _SHELL and beside not in (path, self.path) and os.path.exists(beside)):
+                means_it = is_near or (self.kind == _PROGRAM and _is_alone(path, files))
+                if not means_it or (self.kind == _SHELL and beside not in (path, self.path) and os.path.exists(beside)):
                     continue  # a script means the file of that name that lies beside it
             elif _HOLES.search(above):
                 if not _fits(above, os.path.basename(folder)):
@@ -304,6 +305,12 @@ def _commands_of(text: str, is_program: bool) -> list[list[str]]:
     if is_program:
         return [words for found in _WORDS.finditer(text) for words in _commands(text, found.start(), found.end())]
     return [words for line in text.splitlines() for words in _segments(line)]
+
+
+def _is_alone(path: str, files: Files) -> bool:
+    """Whether no other file of its repository is called so: a program elsewhere that names it without a folder means this one."""
+    end = os.sep + os.path.basename(path)
+    return sum(one.endswith(end) for one in files.entries(files.root(path))) == 1
 
 
 def _letters(text: str) -> str:
