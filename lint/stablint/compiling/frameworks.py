@@ -18,7 +18,7 @@ READS = ("frameworks",)
 
 _GIVES = ("is", "as", "times", "unknown")
 _KEYS = {*_GIVES, "since", "when", "unless", "at"}
-_OF_READING = {"source", "read", "defaults", "forms"}
+_OF_READING = {"source", "read", "defaults", "forms", "reads"}
 _WORDS: dict[str, set[str | None]] = {
     "processes": {"visible", "one"},
     "rest": {"split", "none", None},
@@ -27,7 +27,8 @@ _WORDS: dict[str, set[str | None]] = {
 
 
 def compile_frameworks(root: Path) -> dict[str, object]:
-    """`frameworks`: name → properties; `frameworks/<name>`: fact → rows; `forms`: the kinds of files (run/forms.py).
+    """`frameworks`: name → properties; `frameworks/<name>`: fact → rows; `reads/<name>`: its tables and lists of keys; `forms`: the kinds of
+    files (run/forms.py).
 
     Raises ValueError for a property that there is not, a value of another kind, and a row that says nothing, too much, or not where it was read.
     """
@@ -45,6 +46,8 @@ def compile_frameworks(root: Path) -> dict[str, object]:
             tables[f"frameworks/{name}"] = {
                 fact: [_row(name, fact, row) for row in rows] for fact, rows in record["defaults"].items()
             }
+        if "reads" in record:
+            tables[f"reads/{name}"] = {part: _read(name, keys) for part, keys in record["reads"].items()}
     return tables
 
 
@@ -125,6 +128,14 @@ def _facts(name: str, key: str, said: Any) -> list[dict[str, Any]]:
             raise ValueError(f"{name}, {key}: `fact`, and `as` a codec or `words` and what they mean: {one}")
     # JSON's keys are text alone: words are pairs
     return [{**one, "words": [*map(list, one["words"].items())]} if "words" in one else one for one in rows]
+
+
+def _read(name: str, keys: Any) -> Any:
+    """A list as it stands, or the facts of each key of a table, with their codecs."""
+    if isinstance(keys, list):
+        return keys
+    rows = {key: _facts(name, key, said) for key, said in keys.items()}
+    return {key: [[one["fact"], one.get("as", "plain")] for one in several] for key, several in rows.items()}
 
 
 def _row(framework: str, fact: str, row: dict[str, Any]) -> dict[str, Any]:

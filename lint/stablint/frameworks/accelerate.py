@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping as Table
 
-from stablint.frameworks.fragment import Block, Fragment, Link, Row, lower_mapping, spelled
+from stablint.frameworks.fragment import Block, Fragment, Link, Row, listed, lower_mapping, spelled
 from stablint.run.fact import CLOSED, OPEN, Explicit
 
 _ROWS = (
@@ -50,25 +50,7 @@ def switch_of(key: str) -> str:
     return "use_fsdp" if key.startswith("fsdp_") else ""
 
 
-_TELLING = frozenset(
-    [
-        "compute_environment",
-        "distributed_type",
-        "mixed_precision",
-        "num_machines",
-        "num_processes",
-        "machine_rank",
-        "deepspeed_config",
-        "fsdp_config",
-        "main_training_function",
-        "rdzv_backend",
-        "same_network",
-        "downcast_bf16",
-        "use_cpu",
-        "dynamo_config",
-        "megatron_lm_config",
-    ]
-)
+_TELLING = listed("accelerate", "telling")
 
 
 def recognise(keys: frozenset[str], block: Block) -> int:

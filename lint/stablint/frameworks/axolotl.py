@@ -5,102 +5,14 @@ from __future__ import annotations
 
 from stablint.base.light import Any
 from stablint.frameworks import huggingface
-from stablint.frameworks.fragment import Block, Fragment, Row, lower_mapping
+from stablint.frameworks.fragment import Block, Fragment, Row, listed, lower_mapping, table
 from stablint.run.fact import CLOSED, OPEN, is_unknown
 from stablint.run.releases.reader_keys import reader
 from stablint.syntax.tree import Entry, Scalar
 
-_OWN = (
-    ("base_model", "model.name_or_path", "text"),
-    ("adapter", "training.adapter", "plain"),
-    ("micro_batch_size", "training.per_device_train_batch_size", "plain"),
-    ("eval_batch_size", "training.per_device_eval_batch_size", "plain"),
-    ("num_epochs", "training.num_train_epochs", "plain"),
-    ("optimizer", "training.optim", "plain"),
-    ("lr_scheduler", "training.lr_scheduler_type", "plain"),
-    ("sequence_len", "training.max_length", "plain"),
-    ("sequence_parallel_degree", "training.context_parallel_size", "plain"),  # before 0.12, and read since
-    ("sample_packing", "training.packing", "flag"),
-    ("val_set_size", "data.val_size", "plain"),
-    ("test_datasets", "data.eval_dataset", "plain"),
-    ("rl", "training.rl", "plain"),
-    ("rl_beta", "training.beta", "plain"),
-    ("flash_attention", "training.flash_attention", "flag"),
-    ("sdp_attention", "training.sdp_attention", "flag"),
-    ("xformers_attention", "training.xformers_attention", "flag"),
-    ("gptq", "quantization.gptq", "flag"),
-    ("peft_use_dora", "lora.use_dora", "flag"),
-    ("peft_use_rslora", "lora.use_rslora", "flag"),
-    ("lora_target_linear", "lora.target_linear", "flag"),
-    ("early_stopping_patience", "training.early_stopping_patience", "plain"),
-    ("torch_dtype", "model.dtype", "dtype"),
-    ("bnb_config_kwargs.bnb_4bit_compute_dtype", "quantization.bnb_4bit_compute_dtype", "dtype"),
-    ("unfrozen_parameters", "training.unfrozen_parameters", "plain"),
-    ("bf16", "training.bf16", "flag"),
-    ("fp16", "training.fp16", "flag"),
-    ("revision_of_model", "model.revision", "text"),
-    ("peft_init_lora_weights", "lora.init_lora_weights", "plain"),
-    ("peft_layers_to_transform", "lora.layers_to_transform", "plain"),
-    ("peft_layers_pattern", "lora.layers_pattern", "plain"),
-    ("lora_target_modules", "lora.target_modules", "words"),
-    ("lora_target_parameters", "lora.target_parameters", "words"),
-    ("lora_modules_to_save", "lora.modules_to_save", "words"),
-    ("lora_model_dir", "lora.adapter_name_or_path", "text"),
-    ("lora_fan_in_fan_out", "lora.fan_in_fan_out", "flag"),
-    ("dpo_loss_type", "training.loss_type", "plain"),
-    ("dpo_loss_weights", "training.loss_weights", "plain"),
-    ("dpo_beta", "training.beta", "plain"),
-    ("kto_desirable_weight", "training.desirable_weight", "plain"),
-    ("kto_undesirable_weight", "training.undesirable_weight", "plain"),
-    ("trl.beta", "training.beta", "plain"),
-    ("trl.num_generations", "training.num_generations", "plain"),
-    ("trl.generation_batch_size", "training.generation_batch_size", "plain"),
-    ("trl.max_completion_length", "training.max_completion_length", "plain"),
-    ("trl.loss_type", "training.loss_type", "plain"),
-    ("trl.use_vllm", "training.use_vllm", "flag"),
-    ("trl.use_liger_loss", "training.use_liger_kernel", "flag"),
-    ("trl.sync_ref_model", "training.sync_ref_model", "flag"),
-    ("streaming", "data.is_iterable", "flag"),
-    ("pretraining_dataset", "data.pretraining_dataset", "plain"),
-    ("chat_template", "data.template", "plain"),
-)  # fmt: skip
-ROWS: dict[str, Row | tuple[Row, ...]] = {
-    **huggingface.ROWS,
-    **{key: Row(key, fact, codec) for key, fact, codec in _OWN},
-    # Some of its checks look for the key at the top alone, before the one of `fsdp_config` is moved there.
-    "fsdp_version": (Row("fsdp_version", "fsdp.version"), Row("fsdp_version", "training.fsdp_version")),
-    "datasets": (
-        Row("datasets", "data.dataset"),
-        Row("datasets", "data.dataset_types", "types"),
-        Row("datasets", "data.fields_without_format", "unformatted"),
-        Row("datasets", "data.fields_said_twice", "said-twice"),
-        Row("datasets", "data.sets_unloaded", "unloaded"),
-    ),
-}
+ROWS = {**huggingface.ROWS, **table("axolotl")}
 
-_TELLING = frozenset(
-    [
-        "base_model",
-        "sequence_len",
-        "micro_batch_size",
-        "sample_packing",
-        "val_set_size",
-        "datasets",
-        "adapter",
-        "num_epochs",
-        "lr_scheduler",
-        "dataset_prepared_path",
-        "pad_to_sequence_len",
-        "train_on_inputs",
-        "special_tokens",
-        "wandb_project",
-        "flash_attention",
-        "lora_target_linear",
-        "tokenizer_type",
-        "model_type",
-        "rl",
-    ]
-)
+_TELLING = listed("axolotl", "telling")
 
 
 def recognise(keys: frozenset[str], block: Block) -> int:

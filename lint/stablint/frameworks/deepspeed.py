@@ -8,76 +8,11 @@ from collections.abc import Iterable
 from stablint.base.libraries import difflib
 from stablint.base.light import Pattern
 from stablint.frameworks import hydra
-from stablint.frameworks.fragment import Block, Fragment, Row, lower_mapping
+from stablint.frameworks.fragment import Block, Fragment, Row, listed, lower_mapping
 from stablint.run.fact import CLOSED, OPEN
 from stablint.syntax.tree import Mapping, Node, Scalar, Sequence
 
-_TOP = frozenset(
-    [
-        "zero_optimization",
-        "fp16",
-        "bf16",
-        "bfloat16",
-        "optimizer",
-        "scheduler",
-        "train_batch_size",
-        "train_micro_batch_size_per_gpu",
-        "gradient_accumulation_steps",
-        "gradient_clipping",
-        "steps_per_print",
-        "wall_clock_breakdown",
-        "zero_allow_untested_optimizer",
-        "communication_data_type",
-        "activation_checkpointing",
-        "amp",
-        "prescale_gradients",
-        "sparse_gradients",
-        "flops_profiler",
-        "tensorboard",
-        "comms_logger",
-        "aio",
-        "data_types",
-        "hybrid_engine",
-        "torch_autocast",
-        "zero_force_ds_cpu_optimizer",
-        "checkpoint",
-        "gradient_predivide_factor",
-        "sparse_attention",
-        "elasticity",
-        "autotuning",
-        "compression_training",
-        "data_efficiency",
-        "pipeline",
-        "memory_breakdown",
-        "dump_state",
-        "fp32_allreduce",
-        "disable_allgather",
-        "wandb",
-        "csv_monitor",
-        "monitor_config",
-        "tensor_parallel",
-        "sequence_parallel_size",
-        # rare ones, and those that only older or newer releases read
-        "nebula",
-        "quantize_training",
-        "eigenvalue",
-        "graph_harvesting",
-        "curriculum_learning",
-        "progressive_layer_drop",
-        "gradient_allreduce_op",
-        "compile",
-        "timers",
-        "expert_parallel",
-        "weight_quantization",
-        "seq_parallel_communication_data_type",
-        "use_data_before_expert_parallelism",
-        "dataloader_drop_last",
-        "disable_python_gc",
-        "datastates_ckpt",
-        "managed_gradient_accumulation",
-        "vocabulary_size",
-    ]
-)
+_TOP = listed("deepspeed", "top")
 # `stage3_…` keys of zero_optimization that pydantic also takes under their field names (deepspeed runtime/zero/config.py, `alias`).
 _SHORT = ("prefetch_bucket_size", "param_persistence_threshold", "max_live_parameters", "max_reuse_distance", "model_persistence_threshold",
           "gather_16bit_weights_on_model_save", "use_all_reduce_for_fetch_params", "module_granularity_threshold")  # fmt: skip

@@ -3,50 +3,11 @@
 from __future__ import annotations
 
 from stablint.frameworks import huggingface
-from stablint.frameworks.fragment import Block, Fragment, Row, lower_mapping
+from stablint.frameworks.fragment import Block, Fragment, Row, lower_mapping, table
 from stablint.run.fact import CLOSED, OPEN, PRESUMED, Explicit, Place, Statement
 from stablint.syntax.tree import Command, Entry, Scalar
 
-_ROWS = (
-    ("model_name_or_path", "model.name_or_path", "text"),
-    ("actor_model_name_or_path", "model.name_or_path", "text"),
-    ("per_device_train_batch_size", "training.per_device_train_batch_size", "plain"),
-    ("per_device_training_batch_size", "training.per_device_train_batch_size", "plain"),
-    ("per_device_mini_train_batch_size", "training.per_device_train_batch_size", "plain"),
-    ("per_device_eval_batch_size", "training.per_device_eval_batch_size", "plain"),
-    ("gradient_accumulation_steps", "training.gradient_accumulation_steps", "plain"),
-    ("learning_rate", "training.learning_rate", "plain"),
-    ("actor_learning_rate", "training.learning_rate", "plain"),
-    ("weight_decay", "training.weight_decay", "plain"),
-    ("actor_weight_decay", "training.weight_decay", "plain"),
-    ("num_train_epochs", "training.num_train_epochs", "plain"),
-    ("lr_scheduler_type", "training.lr_scheduler_type", "plain"),
-    ("num_warmup_steps", "training.warmup_steps", "plain"),
-    ("max_seq_len", "training.max_length", "plain"),
-    ("max_prompt_seq_len", "training.max_prompt_length", "plain"),
-    ("max_answer_seq_len", "training.max_completion_length", "plain"),
-    ("beta", "training.beta", "plain"),
-    ("label_smoothing", "training.label_smoothing", "plain"),
-    ("seed", "training.seed", "plain"),
-    ("output_dir", "training.output_dir", "text"),
-    ("gradient_checkpointing", "training.gradient_checkpointing", "flag"),
-    ("actor_gradient_checkpointing", "training.gradient_checkpointing", "flag"),
-    ("zero_stage", "deepspeed.zero_optimization.stage", "plain"),
-    ("actor_zero_stage", "deepspeed.zero_optimization.stage", "plain"),
-    ("lora_dim", "lora.r", "plain"),
-    ("actor_lora_dim", "lora.r", "plain"),
-    ("lora_learning_rate", "lora.learning_rate", "plain"),
-    ("actor_lora_learning_rate", "lora.learning_rate", "plain"),
-    ("data_path", "data.dataset", "plain"),
-)  # fmt: skip
-ROWS: dict[str, Row | tuple[Row, ...]] = {
-    **{key: Row(key, fact, codec) for key, fact, codec in _ROWS},
-    "dtype": (Row("dtype", "deepspeed.bf16.enabled", "is-bf16"), Row("dtype", "deepspeed.fp16.enabled", "is-fp16")),
-    "offload": (
-        Row("offload", "deepspeed.zero_optimization.offload_optimizer.device", "offload"),
-        Row("offload", "deepspeed.zero_optimization.offload_param.device", "offload"),
-    ),
-}
+ROWS = table("deepspeed-chat")
 # Flags that together no other program has.
 _TELLING = frozenset({
     "data_split", "sft_only_data_path", "zero_stage", "lora_dim", "only_optimize_lora", "actor_zero_stage", "critic_zero_stage",

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable
 from collections.abc import Mapping as Table
 
+from stablint.base import knowledge
 from stablint.base.light import Any, NamedTuple, Pattern
 from stablint.frameworks.codec import CODECS
 from stablint.run.fact import HIDDEN, MAYBE_HIDDEN, Explicit, Place, Secret, Statement
@@ -61,6 +62,20 @@ class Row(NamedTuple):
     key: str
     fact: str
     codec: str = "plain"
+
+
+def table(framework: str, part: str = "rows") -> dict[str, Row | tuple[Row, ...]]:
+    """A table of a framework's keys as its record has it (`reads` in knowledge/frameworks)."""
+    found: dict[str, Row | tuple[Row, ...]] = {}
+    for key, facts in knowledge.load(f"reads/{framework}")[part].items():
+        rows = tuple(Row(key, fact, codec) for fact, codec in facts)
+        found[key] = rows[0] if len(rows) == 1 else rows
+    return found
+
+
+def listed(framework: str, part: str) -> frozenset[str]:
+    """A list of keys there."""
+    return frozenset(knowledge.load(f"reads/{framework}")[part])
 
 
 NUMBERS = frozenset(["float", "int"])

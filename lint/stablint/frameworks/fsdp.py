@@ -2,33 +2,10 @@
 
 from __future__ import annotations
 
-from stablint.frameworks.fragment import Block, Fragment, Row, lower_mapping
+from stablint.frameworks.fragment import Block, Fragment, Row, listed, lower_mapping
 from stablint.run.fact import OPEN
 
-_OPTIONS = frozenset(
-    [
-        "transformer_layer_cls_to_wrap",
-        "auto_wrap_policy",
-        "backward_prefetch",
-        "forward_prefetch",
-        "limit_all_gathers",
-        "use_orig_params",
-        "sync_module_states",
-        "cpu_ram_efficient_loading",
-        "activation_checkpointing",
-        "state_dict_type",
-        "sharding_strategy",
-        "reshard_after_forward",
-        "offload_params",
-        "min_num_params",
-        "xla",
-        "xla_fsdp_settings",
-        "xla_fsdp_v2",
-        "xla_fsdp_grad_ckpt",
-        "version",
-        "mixed_precision_policy",
-    ]
-)
+_OPTIONS = listed("transformers", "of_fsdp")
 _WHOLE = {"fsdp", "fsdp_config"}
 
 

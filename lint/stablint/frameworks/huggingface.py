@@ -9,10 +9,21 @@ from collections.abc import Iterable
 from collections.abc import Mapping as Table
 from functools import lru_cache
 
-from stablint.base.light import TYPE_CHECKING, NamedTuple, Pattern
+from stablint.base.light import TYPE_CHECKING, NamedTuple, Pattern, cast
 from stablint.frameworks import deepspeed, peft
 from stablint.frameworks import own as own_keys
-from stablint.frameworks.fragment import Block, Fragment, Link, Row, keys_of, lower_mapping, spelled, statement
+from stablint.frameworks.fragment import (
+    Block,
+    Fragment,
+    Link,
+    Row,
+    keys_of,
+    listed,
+    lower_mapping,
+    spelled,
+    statement,
+    table,
+)
 from stablint.frameworks.launch import scripts as launch_scripts
 from stablint.run.fact import CLOSED, OPEN, PRESUMED, Explicit, Statement
 from stablint.run.releases.fields import canonical, is_switch, known_key
@@ -23,80 +34,7 @@ if TYPE_CHECKING:
 
 BASE = "transformers.TrainingArguments"
 
-_ROWS = (
-    ("model_name_or_path", "model.name_or_path", "text"),
-    ("model_id", "model.name_or_path", "text"),
-    ("model_name", "model.name_or_path", "text"),
-    ("base_model", "model.name_or_path", "text"),
-    ("model_revision", "model.revision", "text"),
-    ("torch_dtype", "model.dtype", "dtype"),
-    ("dtype", "model.dtype", "dtype"),
-    ("model_dtype", "model.dtype", "dtype"),
-    ("attn_implementation", "model.attn_implementation", "text"),
-    ("trust_remote_code", "model.trust_remote_code", "flag"),
-    ("device_map", "model.device_map", "plain"),
-    ("use_cache", "model.use_cache", "flag"),
-    ("use_peft", "lora.use_peft", "flag"),
-    ("use_lora", "lora.use_peft", "flag"),
-    ("lora_enable", "lora.use_peft", "flag"),
-    ("lora_r", "lora.r", "plain"),
-    ("lora_rank", "lora.r", "plain"),
-    ("lora_alpha", "lora.lora_alpha", "plain"),
-    ("lora_dropout", "lora.lora_dropout", "plain"),
-    ("lora_bias", "lora.bias", "plain"),
-    ("lora_target_modules", "lora.target_modules", "words"),
-    ("lora_target_parameters", "lora.target_parameters", "words"),
-    ("lora_modules_to_save", "lora.modules_to_save", "words"),
-    ("modules_to_save", "lora.modules_to_save", "words"),
-    ("lora_task_type", "lora.task_type", "plain"),
-    ("pre_seq_len", "lora.peft_type", "prefix"),  # ChatGLM's own examples: a prefix of that length is what is trained
-    ("use_rslora", "lora.use_rslora", "flag"),
-    ("use_dora", "lora.use_dora", "flag"),
-    ("load_in_4bit", "quantization.load_in_4bit", "flag"),
-    ("load_in_8bit", "quantization.load_in_8bit", "flag"),
-    ("use_bnb_nested_quant", "quantization.bnb_4bit_use_double_quant", "flag"),
-    ("bnb_4bit_use_double_quant", "quantization.bnb_4bit_use_double_quant", "flag"),
-    ("bnb_4bit_quant_type", "quantization.bnb_4bit_quant_type", "plain"),
-    ("bnb_4bit_compute_dtype", "quantization.bnb_4bit_compute_dtype", "dtype"),
-    ("bnb_4bit_quant_storage", "quantization.bnb_4bit_quant_storage", "dtype"),
-    ("quantization_bit", "quantization.bits", "plain"),
-    ("quant_method", "quantization.quant_method", "text"),
-    ("dataset_streaming", "data.is_iterable", "flag"),
-    ("streaming", "data.is_iterable", "flag"),
-    ("block_size", "data.block_size", "plain"),  # run_clm.py of transformers and what grew out of it
-    ("pad_to_max_length", "data.pad_to_max_length", "flag"),  # run_mlm.py of transformers and its kin
-    ("fsdp_transformer_layer_cls_to_wrap", "fsdp.transformer_layer_cls_to_wrap", "words"),
-    ("fsdp_min_num_params", "fsdp.min_num_params", "plain"),
-    ("tf32", "training.tf32", "flag"),
-    ("bf16", "training.bf16", "flag"),
-    ("fp16", "training.fp16", "flag"),
-    ("eval_strategy", "training.eval_strategy", "strategy"),
-    ("evaluation_strategy", "training.eval_strategy", "strategy"),
-    ("save_strategy", "training.save_strategy", "strategy"),
-    ("logging_strategy", "training.logging_strategy", "strategy"),
-    ("deepspeed", "training.deepspeed", "text"),
-    ("deepspeed_config", "training.deepspeed", "text"),
-    ("output_dir", "training.output_dir", "text"),
-    ("model_init_kwargs.torch_dtype", "model.dtype", "dtype"),
-    ("model_init_kwargs.dtype", "model.dtype", "dtype"),
-    ("model_init_kwargs.attn_implementation", "model.attn_implementation", "text"),
-    ("model_init_kwargs.device_map", "model.device_map", "plain"),
-    ("quantization_config.load_in_4bit", "quantization.load_in_4bit", "flag"),
-    ("quantization_config.load_in_8bit", "quantization.load_in_8bit", "flag"),
-    ("quantization_config.bnb_4bit_compute_dtype", "quantization.bnb_4bit_compute_dtype", "dtype"),
-    ("quantization_config.bnb_4bit_quant_type", "quantization.bnb_4bit_quant_type", "plain"),
-    ("quantization_config.bnb_4bit_use_double_quant", "quantization.bnb_4bit_use_double_quant", "flag"),
-    ("quantization_config.quant_method", "quantization.quant_method", "text"),
-    ("use_peft_lora", "lora.use_peft", "flag"),  # this one and the next four: PEFT's own sft example
-    ("use_4bit_quantization", "quantization.load_in_4bit", "flag"),
-    ("use_8bit_quantization", "quantization.load_in_8bit", "flag"),
-    ("use_qlora", "quantization.load_in_4bit", "flag"),  # this one and the next two: what programs of one's own call it
-    ("use_4bit", "quantization.load_in_4bit", "flag"),
-    ("use_8bit", "quantization.load_in_8bit", "flag"),
-    ("use_nested_quant", "quantization.bnb_4bit_use_double_quant", "flag"),
-    ("bnb_4bit_quant_storage_dtype", "quantization.bnb_4bit_quant_storage", "dtype"),
-)  # fmt: skip
-ROWS: dict[str, Row] = {key: Row(key, fact, codec) for key, fact, codec in _ROWS}
+ROWS = cast("dict[str, Row]", table("transformers"))
 
 # Keys of TRL's ModelConfig and ScriptArguments: whoever writes them runs one of TRL's own entry points.
 TRL_ONLY = frozenset({
@@ -104,21 +42,7 @@ TRL_ONLY = frozenset({
     "dataset_config", "dataset_train_split", "dataset_test_split", "dataset_streaming", "gradient_checkpointing_use_reentrant",
     "ignore_bias_buffers", "dataset_mixture", "model_revision",
 })  # fmt: skip
-# Arguments of FastChat's, Qwen's, LLaVA's and open-instruct's scripts, one of which each of their commands has (scripts.py).
-SCRIPTS_HAVE = frozenset(
-    {
-        "model_max_length",
-        "lazy_preprocess",
-        "q_lora",
-        "vision_tower",
-        "with_tracking",
-        "dataset_mixer_list",
-        "precision",
-        "double_quant",
-        "quant_type",
-        "source_max_len",
-    }
-)
+SCRIPTS_HAVE = listed("transformers", "of_scripts")
 _ENTRY_COMMANDS = {
     "sft": "SFTConfig",
     "dpo": "DPOConfig",

@@ -4,61 +4,11 @@ from __future__ import annotations
 
 from stablint.frameworks import huggingface
 from stablint.frameworks import words as _codecs  # noqa: F401  registers the codecs used below
-from stablint.frameworks.fragment import Block, Fragment, Row, lower_mapping, statement
+from stablint.frameworks.fragment import Block, Fragment, Row, lower_mapping, statement, table
 from stablint.run.fact import CLOSED, OPEN, PRESUMED, Statement
 from stablint.syntax.tree import Command, Entry, Scalar
 
-_ROWS = (
-    ("checkpoint_dir", "model.name_or_path", "text"),
-    ("model_name", "model.name_or_path", "text"),
-    ("initial_checkpoint_dir", "model.initial_checkpoint", "text"),
-    ("out_dir", "training.output_dir", "text"),
-    ("devices", "launch.processes_per_node", "plain"),
-    ("num_nodes", "launch.nodes", "plain"),
-    ("seed", "training.seed", "plain"),
-    ("lora_r", "lora.r", "plain"),
-    ("lora_alpha", "lora.lora_alpha", "plain"),
-    ("lora_dropout", "lora.lora_dropout", "plain"),
-    ("lora_query", "lora.on_query", "flag"),
-    ("lora_key", "lora.on_key", "flag"),
-    ("lora_value", "lora.on_value", "flag"),
-    ("train.micro_batch_size", "training.per_device_train_batch_size", "plain"),
-    ("train.global_batch_size", "training.global_batch_size", "plain"),
-    ("train.epochs", "training.num_train_epochs", "plain"),
-    ("train.max_steps", "training.max_steps", "plain"),
-    ("train.max_seq_length", "training.max_length", "plain"),
-    ("train.max_norm", "training.max_grad_norm", "plain"),
-    ("train.lr_warmup_steps", "training.warmup_steps", "plain"),
-    ("train.lr_warmup_fraction", "training.lr_warmup_fraction", "plain"),
-    ("train.max_tokens", "training.max_tokens", "plain"),
-    ("train.tie_embeddings", "training.tie_embeddings", "plain"),
-    ("train.min_lr", "training.min_lr", "plain"),
-    ("train.save_interval", "training.save_steps", "plain"),
-    ("train.log_interval", "training.logging_steps", "plain"),
-    ("eval.max_new_tokens", "training.eval_max_new_tokens", "plain"),
-    ("eval.interval", "training.eval_steps", "plain"),
-    ("optimizer.class_path", "training.optim", "optimizer"),
-    ("optimizer.init_args.lr", "training.learning_rate", "plain"),
-    ("optimizer.init_args.weight_decay", "training.weight_decay", "plain"),
-    ("optimizer.lr", "training.learning_rate", "plain"),
-    ("train.learning_rate", "training.learning_rate", "plain"),  # before the `optimizer` key
-    ("train.weight_decay", "training.weight_decay", "plain"),
-    ("data", "data.dataset", "plain"),
-    ("tokenizer_dir", "training.tokenizer_dir", "text"),
-    ("data.json_path", "data.json_path", "text"),
-    ("data.init_args.json_path", "data.json_path", "text"),
-    ("data.val_split_fraction", "training.val_split_fraction", "plain"),
-    ("data.init_args.val_split_fraction", "training.val_split_fraction", "plain"),
-)
-_SEVERAL = {
-    "precision": (("model.dtype", "weights"), ("training.amp_dtype", "autocast")),
-    "quantize": (("quantization.load_in_4bit", "bnb-4bit"), ("quantization.load_in_8bit", "bnb-8bit"),
-                 ("quantization.bnb_4bit_quant_type", "bnb-type"), ("quantization.bnb_4bit_use_double_quant", "bnb-double")),
-}  # fmt: skip
-ROWS: dict[str, Row | tuple[Row, ...]] = {
-    **{key: Row(key, fact, codec) for key, fact, codec in _ROWS},
-    **{key: tuple(Row(key, fact, codec) for fact, codec in rows) for key, rows in _SEVERAL.items()},
-}
+ROWS = table("litgpt")
 _SHORT = Row("optimizer", "training.optim", "optimizer")  # a name instead of a section
 _PLACES = frozenset({"lora_query", "lora_key", "lora_value", "lora_projection", "lora_mlp", "lora_head"})
 _OWN = _PLACES | {

@@ -10,63 +10,12 @@ from collections.abc import Iterable, Iterator
 
 from stablint.frameworks import huggingface
 from stablint.frameworks import words as _codecs  # noqa: F401  registers the codecs used below
-from stablint.frameworks.fragment import Block, Fragment, Link, Row, lower_mapping, overrides, statement
+from stablint.frameworks.fragment import Block, Fragment, Link, Row, lower_mapping, overrides, statement, table
 from stablint.run.fact import CLOSED, OPEN, Explicit, Place, Statement, is_unknown
 from stablint.syntax import limits
 from stablint.syntax.tree import Command, Entry, Mapping, Node, Scalar, Sequence, Unknown
 
-_ROWS = (
-    ("checkpointer.checkpoint_dir", "model.name_or_path", "text"),
-    ("checkpointer._component_", "training.checkpointer", "text"),
-    ("checkpointer.checkpoint_files", "model.checkpoint_files", "plain"),
-    ("dataset.source", "data.source", "text"),
-    ("checkpointer.output_dir", "training.checkpoint_output_dir", "text"),
-    ("dtype", "model.dtype", "short-dtype"),
-    ("batch_size", "training.per_device_train_batch_size", "plain"),
-    ("forward_batch_size", "training.forward_batch_size", "plain"),
-    ("ppo_batch_size", "training.ppo_batch_size", "plain"),
-    ("num_steps", "training.num_steps", "plain"),
-    ("batch_size_val", "training.per_device_eval_batch_size", "plain"),
-    ("epochs", "training.num_train_epochs", "plain"),
-    ("gradient_accumulation_steps", "training.gradient_accumulation_steps", "plain"),
-    ("optimizer._component_", "training.optim", "optimizer"),
-    ("optimizer.lr", "training.learning_rate", "plain"),
-    ("optimizer.weight_decay", "training.weight_decay", "plain"),
-    ("lr_scheduler.num_warmup_steps", "training.warmup_steps", "plain"),
-    ("clip_grad_norm", "training.max_grad_norm", "plain"),
-    ("tokenizer.max_seq_len", "training.max_length", "plain"),
-    ("dataset.packed", "training.packing", "flag"),
-    ("dataset_val", "data.eval_dataset", "plain"),
-    ("run_val_every_n_steps", "training.eval_steps", "plain"),
-    ("enable_activation_checkpointing", "training.gradient_checkpointing", "flag"),
-    ("compile", "training.torch_compile", "flag"),
-    ("optimizer_in_bwd", "training.optimizer_in_bwd", "flag"),
-    ("resume_from_checkpoint", "training.resume_from_checkpoint", "flag"),
-    ("enable_activation_offloading", "training.enable_activation_offloading", "flag"),
-    ("tensor_parallel_dim", "training.tensor_parallel_dim", "plain"),
-    ("optimizer.fused", "training.optimizer_fused", "flag"),
-    ("optimizer.foreach", "training.optimizer_foreach", "flag"),
-    ("seed", "training.seed", "plain"),
-    ("output_dir", "training.output_dir", "text"),
-    ("model.lora_rank", "lora.r", "plain"),
-    ("model.lora_alpha", "lora.lora_alpha", "plain"),
-    ("model.lora_dropout", "lora.lora_dropout", "plain"),
-    ("model.use_dora", "lora.use_dora", "flag"),
-    ("model.quantize_base", "quantization.load_in_4bit", "flag"),
-    ("fsdp_cpu_offload", "fsdp.offload_params", "flag"),
-    ("fsdp_reshard_after_forward", "fsdp.reshard_after_forward", "flag"),
-    ("loss._component_", "training.loss_component", "text"),
-    ("loss.beta", "training.beta", "plain"),
-    ("loss.label_smoothing", "training.label_smoothing", "plain"),
-)
-_BUILDER = (
-    Row("model._component_", "training.finetuning_type", "builder"),
-    Row("model._component_", "quantization.load_in_4bit", "builder-4bit"),
-)
-ROWS: dict[str, Row | tuple[Row, ...]] = {
-    **{key: Row(key, fact, codec) for key, fact, codec in _ROWS},
-    "model._component_": _BUILDER,
-}
+ROWS = table("torchtune")
 _SECTIONS = (
     "model",
     "tokenizer",

@@ -9,64 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from stablint.frameworks.fragment import Block, Fragment, Row, as_yaml, hydra_words, lower_mapping
+from stablint.frameworks.fragment import Block, Fragment, Row, as_yaml, hydra_words, lower_mapping, table
 from stablint.run.fact import OPEN, OWN, PRESUMED, Explicit, Statement
 from stablint.syntax.tree import Command, Mapping
 
 _ACTOR, _MODEL, _ROLLOUT = "actor_rollout_ref.actor.", "actor_rollout_ref.model.", "actor_rollout_ref.rollout."
-_ROWS = (
-    (_MODEL + "path", "model.name_or_path", "text"),
-    ("model.partial_pretrain", "model.name_or_path", "text"),
-    ("model.path", "model.name_or_path", "text"),
-    ("model.trust_remote_code", "model.trust_remote_code", "flag"),
-    ("model.enable_gradient_checkpointing", "training.gradient_checkpointing", "flag"),
-    (_MODEL + "enable_gradient_checkpointing", "training.gradient_checkpointing", "flag"),
-    (_MODEL + "use_remove_padding", "training.padding_free", "flag"),
-    (_MODEL + "lora_rank", "lora.r", "plain"),
-    (_MODEL + "lora_alpha", "lora.lora_alpha", "plain"),
-    (_MODEL + "target_modules", "lora.target_modules", "words"),
-    ("model.lora_rank", "lora.r", "plain"),
-    ("model.lora_alpha", "lora.lora_alpha", "plain"),
-    ("model.target_modules", "lora.target_modules", "words"),
-    (_ACTOR + "optim.lr", "training.learning_rate", "plain"),
-    (_ACTOR + "optim.lr_warmup_steps", "training.warmup_steps", "plain"),
-    (_ACTOR + "optim.lr_warmup_steps_ratio", "training.warmup_ratio", "plain"),
-    (_ACTOR + "optim.weight_decay", "training.weight_decay", "plain"),
-    (_ACTOR + "optim.warmup_style", "training.lr_scheduler_type", "plain"),
-    (_ACTOR + "grad_clip", "training.max_grad_norm", "plain"),
-    (_ACTOR + "ppo_mini_batch_size", "training.global_batch_size", "plain"),
-    (_ACTOR + "ppo_micro_batch_size_per_gpu", "training.per_device_train_batch_size", "plain"),
-    (_ACTOR + "ppo_epochs", "training.num_ppo_epochs", "plain"),
-    (_ACTOR + "clip_ratio", "training.cliprange", "plain"),
-    (_ACTOR + "fsdp_config.param_offload", "fsdp.offload_params", "flag"),
-    (_ROLLOUT + "n", "training.num_generations", "plain"),
-    (_ROLLOUT + "temperature", "training.temperature", "plain"),
-    ("data.max_prompt_length", "training.max_prompt_length", "plain"),
-    ("data.max_response_length", "training.max_completion_length", "plain"),
-    ("data.max_length", "training.max_length", "plain"),
-    ("data.train_files", "data.dataset", "plain"),
-    ("data.val_files", "data.eval_dataset", "plain"),
-    ("data.micro_batch_size_per_gpu", "training.per_device_train_batch_size", "plain"),
-    ("algorithm.gamma", "training.gamma", "plain"),
-    ("algorithm.lam", "training.lam", "plain"),
-    ("optim.lr", "training.learning_rate", "plain"),
-    ("optim.weight_decay", "training.weight_decay", "plain"),
-    ("optim.warmup_steps_ratio", "training.warmup_ratio", "plain"),
-    ("optim.lr_warmup_steps_ratio", "training.warmup_ratio", "plain"),
-    ("optim.clip_grad", "training.max_grad_norm", "plain"),
-    ("optim.lr_scheduler", "training.lr_scheduler_type", "plain"),
-    ("trainer.total_epochs", "training.num_train_epochs", "plain"),
-    ("trainer.total_training_steps", "training.max_steps", "plain"),
-    ("trainer.save_freq", "training.save_steps", "plain"),
-    ("trainer.test_freq", "training.eval_steps", "plain"),
-    ("trainer.default_local_dir", "training.output_dir", "text"),
-    ("trainer.logger", "training.report_to", "plain"),
-    ("trainer.experiment_name", "training.run_name", "text"),
-    ("trainer.seed", "training.seed", "plain"),
-    ("trainer.n_gpus_per_node", "launch.processes_per_node", "plain"),
-    ("trainer.nnodes", "launch.nodes", "plain"),
-)  # fmt: skip
-ROWS = {key: Row(key, fact, codec) for key, fact, codec in _ROWS}
+ROWS = table("verl")
 # Of supervised fine-tuning alone, where the key means the rows of one step.
 _SUPERVISED = {"data.train_batch_size": Row("data.train_batch_size", "training.global_batch_size")}
 # trainer/ppo/core_algos.py: each estimator of the advantage is an algorithm.

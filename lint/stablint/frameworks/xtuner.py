@@ -7,94 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stablint.base.light import cast
 from stablint.frameworks import huggingface
 from stablint.frameworks import words as _codecs  # noqa: F401  registers the codecs used below
-from stablint.frameworks.fragment import Block, Fragment, Row, last_word, lower_mapping, statement
+from stablint.frameworks.fragment import Block, Fragment, Row, last_word, lower_mapping, statement, table
 from stablint.run.fact import CLOSED, OPEN, Explicit, Statement
 from stablint.syntax.tree import Call, Document, Entry, Mapping, Module, Node, Scalar, Sequence, Unknown
 
-_LLM = (
-    ("pretrained_model_name_or_path", "model.name_or_path", "text"),
-    ("torch_dtype", "model.dtype", "dtype"),
-    ("attn_implementation", "model.attn_implementation", "text"),
-    ("trust_remote_code", "model.trust_remote_code", "flag"),
-    ("quantization_config.load_in_4bit", "quantization.load_in_4bit", "flag"),
-    ("quantization_config.load_in_8bit", "quantization.load_in_8bit", "flag"),
-    ("quantization_config.bnb_4bit_compute_dtype", "quantization.bnb_4bit_compute_dtype", "dtype"),
-    ("quantization_config.bnb_4bit_quant_storage", "quantization.bnb_4bit_quant_storage", "dtype"),
-    ("quantization_config.bnb_4bit_quant_type", "quantization.bnb_4bit_quant_type", "plain"),
-    ("quantization_config.bnb_4bit_use_double_quant", "quantization.bnb_4bit_use_double_quant", "flag"),
-)
-_LORA = (
-    ("r", "plain"),
-    ("lora_alpha", "plain"),
-    ("lora_dropout", "plain"),
-    ("target_modules", "targets"),
-    ("modules_to_save", "words"),
-    ("bias", "plain"),
-    ("task_type", "plain"),
-    ("use_rslora", "flag"),
-    ("use_dora", "flag"),
-)
-_ROWS = (
-    *((f"model.llm.{key}", fact, codec) for key, fact, codec in _LLM),
-    *((f"model.{key}", fact, codec) for key, fact, codec in _LLM),  # `framework = "huggingface"`: the model itself
-    *((f"model.{part}.{key}", f"lora.{key}", codec) for part in ("lora", "llm_lora") for key, codec in _LORA),
-    ("model.freeze_llm", "training.projector_only", "flag"),
-    ("model.use_activation_checkpointing", "training.gradient_checkpointing", "flag"),
-    ("model.beta", "training.beta", "plain"),
-    ("model.loss_type", "training.loss_type", "plain"),
-    ("model.label_smoothing", "training.label_smoothing", "plain"),
-    ("optim_wrapper.optimizer.type", "training.optim", "optimizer"),
-    ("optim_wrapper.optimizer.lr", "training.learning_rate", "plain"),
-    ("optim_wrapper.optimizer.weight_decay", "training.weight_decay", "plain"),
-    ("optim_wrapper.optimizer.eps", "training.adam_epsilon", "plain"),
-    ("optim_wrapper.clip_grad.max_norm", "training.max_grad_norm", "plain"),
-    ("optim_wrapper.accumulative_counts", "training.gradient_accumulation_steps", "plain"),
-    ("optim_wrapper.dtype", "training.amp_dtype", "dtype"),
-    ("train_dataloader.batch_size", "training.per_device_train_batch_size", "plain"),
-    ("train_dataloader.num_workers", "training.dataloader_num_workers", "plain"),
-    ("train_dataloader.dataset.max_length", "training.max_length", "plain"),
-    ("train_dataloader.dataset.pack_to_max_length", "training.packing", "flag"),
-    ("train_cfg.max_epochs", "training.num_train_epochs", "plain"),
-    ("train_cfg.max_iters", "training.max_steps", "plain"),
-    ("default_hooks.checkpoint.interval", "training.save_steps", "plain"),
-    ("default_hooks.checkpoint.max_keep_ckpts", "training.save_total_limit", "plain"),
-    ("default_hooks.logger.interval", "training.logging_steps", "plain"),
-    ("randomness.seed", "training.seed", "plain"),
-    ("work_dir", "training.output_dir", "text"),
-)
-ROWS: dict[str, Row | tuple[Row, ...]] = {
-    **{key: Row(key, fact, codec) for key, fact, codec in _ROWS},
-    "optim_wrapper.optimizer.betas": (
-        Row("optim_wrapper.optimizer.betas", "training.adam_beta1", "first"),
-        Row("optim_wrapper.optimizer.betas", "training.adam_beta2", "second"),
-    ),
-}
-# xtuner 1.x: calls of config classes (xtuner/v1/config, xtuner/v1/train). What the model's own class and the environment say stays open.
-FIRST: dict[str, Row] = {
-    f"{owner}.{key}": Row(f"{owner}.{key}", fact, codec)
-    for owner, key, fact, codec in (
-        ("AdamWConfig", "lr", "training.learning_rate", "plain"),
-        ("AdamWConfig", "weight_decay", "training.weight_decay", "plain"),
-        ("AdamWConfig", "max_grad_norm", "training.max_grad_norm", "plain"),
-        ("AdamWConfig", "eps", "training.adam_epsilon", "plain"),
-        ("MuonConfig", "lr", "training.learning_rate", "plain"),
-        ("MuonConfig", "weight_decay", "training.weight_decay", "plain"),
-        ("LRConfig", "lr_type", "training.lr_scheduler_type", "plain"),
-        ("LRConfig", "warmup_ratio", "training.warmup_ratio", "plain"),
-        ("TrainerConfig", "load_from", "model.name_or_path", "text"),
-        ("TrainerConfig", "global_batch_size", "training.global_batch_size", "plain"),
-        ("TrainerConfig", "total_epoch", "training.num_train_epochs", "plain"),
-        ("TrainerConfig", "total_step", "training.max_steps", "plain"),
-        ("TrainerConfig", "work_dir", "training.output_dir", "text"),
-        ("RLColocateTrainerConfig", "load_from", "model.name_or_path", "text"),
-        ("RLColocateTrainerConfig", "train_batch_size", "training.global_batch_size", "plain"),
-        ("RLColocateTrainerConfig", "work_dir", "training.output_dir", "text"),
-        ("RLDisaggregatedTrainerConfig", "load_from", "model.name_or_path", "text"),
-        ("RLDisaggregatedTrainerConfig", "train_batch_size", "training.global_batch_size", "plain"),
-    )
-}
+ROWS = table("xtuner")
+FIRST = cast("dict[str, Row]", table("xtuner", "first"))
 _OF_FIRST = frozenset(key.partition(".")[0] for key in FIRST) | {"GRPOLossConfig"}
 # Classes of xtuner/model by what they train for; the others fine-tune on whole texts.
 _OBJECTIVES = {"DPO": "dpo", "ORPO": "orpo", "RewardModel": "rm"}
