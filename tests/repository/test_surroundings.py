@@ -681,6 +681,8 @@ CUTS = "def rows_of(row):\n    return tokenizer(row, truncation=True, max_length
         (CUTS.format("args.window") + CUTS.format("300").replace("rows_of", "others_of"), None),
         (CUTS.format("300").replace("rows_of", "evaluate_rows"), None),
         ("def group(t, n):\n    return [t[i : i + args.window] for i in range(0, n, args.window)]\n", 256),
+        ("MAXIMUM = 256\ndef rows_of(ids):\n    return ids[-MAXIMUM:]\n", 256),
+        ("MAXIMUM = 400\ndef rows_of(ids):\n    return ids[: MAXIMUM + 1]\n", 400),
         ("", None),
     ],
 )
@@ -1493,3 +1495,20 @@ def test_where_a_program_lies_says_which_it_is(tmp_path: Path) -> None:
     script = 'cmd=(\n  "$(which swift)" sft\n  --model Qwen/Qwen3-8B\n  --dataset a.jsonl\n  --learning_rate 2e-5\n)\n"${cmd[@]}"\n'
     (run,) = shown(tmp_path, "run.sh", {"run.sh": script})
     assert run.explicit["model.name_or_path"].value == "Qwen/Qwen3-8B"
+
+
+@pytest.mark.parametrize(
+    ("stage", "is_given"),
+    [("${STAGE:-}", False), ("${STAGE:-zero3}", True), ("zero3", True)],
+    ids=["empty", "usual", "said"],
+)
+def test_a_list_that_grows_where_a_variable_is_given(stage: str, is_given: bool, tmp_path: Path) -> None:
+    script = f'STAGE="{stage}"\ncmd=(\n  swift sft\n  --model Qwen/Qwen3-8B\n  --dataset a.jsonl\n  --torch_dtype bfloat16\n)\n'
+    script += 'if [[ -n "$STAGE" ]]; then\n  cmd+=(--deepspeed "$STAGE")\nfi\n"${cmd[@]}"\n'
+    (run,) = shown(tmp_path, "run.sh", {"run.sh": script})
+    assert run.explicit["model.name_or_path"].value == "Qwen/Qwen3-8B"
+    assert not run.explicit["model.name_or_path"].presumed
+    assert in_words(effective(run))["precision"].startswith("bfloat16")
+    assert ("ZeRO-3" in in_words(effective(run)).get("sharding", "")) == is_given
+    (run,) = checked(tmp_path, "run.sh", {"run.sh": script})
+    assert run.explicit["model.name_or_path"].presumed == (stage != "zero3")

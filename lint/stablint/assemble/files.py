@@ -199,7 +199,7 @@ class Files:
             if kept:
                 self.faults.refuse(path, text.name, kept[0].message)
                 found = nothing
-            if self.around is not None and found[0].format == "python":
+            if self.around is not None and found[0].format in ("python", "shell"):
                 found = tuple(self.faults.guard(READING, text, one, self.around.completed, one) for one in found)
             self.add(path, found)
         return self._documents[path]

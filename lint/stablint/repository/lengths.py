@@ -51,13 +51,13 @@ def length(
     if not found and (named := _named(text, given, options)) is not None:
         return named
     for other in others if not found else ():  # what makes the rows may stand in a module of its own
-        if found := list(_cut_at(other)):
+        if found := list(_cut_at(other)) or list(_sliced_at(other)):
             within = other
             break
     values: dict[int, tuple[Document, Entry | None, int]] = {}
     for value in found:
-        if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Sub) and isinstance(value.right, ast.Constant):
-            value = value.left  # room for the ends
+        if isinstance(value, ast.BinOp) and isinstance(value.op, (ast.Add, ast.Sub)):
+            value = value.left if isinstance(value.right, ast.Constant) else value  # room for the ends
         name = (
             value.id if isinstance(value, ast.Name) else value.attr if isinstance(value, ast.Attribute) else _key(value)
         )
@@ -140,14 +140,16 @@ _A_LENGTH = re.compile(r"len|max|block|ctx|cut", re.IGNORECASE)
 
 
 def _sliced_at(tree: ast.Module) -> Iterator[ast.expr]:
-    """Where the program cuts its rows itself: `input_ids[:MAX_LENGTH]`, `(prompt_ids + answer_ids)[:max_len]`."""
+    """Where the program cuts its rows itself: `input_ids[:MAX_LENGTH]`, `(prompt_ids + answer_ids)[:max_len]`, `ids[-max_len:]`."""
     for node in _outside_of_tests(tree):
         if not (isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice)):
             continue
-        upper = node.slice.upper
-        words = dotted(upper) if isinstance(upper, (ast.Name, ast.Attribute)) else None
-        if node.slice.lower is None and words and _A_LENGTH.search(words[-1]) and _are_rows(node.value):
-            assert upper is not None
+        lower, upper = node.slice.lower, node.slice.upper
+        if upper is None and isinstance(lower, ast.UnaryOp) and isinstance(lower.op, ast.USub):
+            upper, lower = lower.operand, None
+        first = upper.left if isinstance(upper, ast.BinOp) else upper
+        words = dotted(first) if isinstance(first, (ast.Name, ast.Attribute)) else None
+        if lower is None and upper is not None and words and _A_LENGTH.search(words[-1]) and _are_rows(node.value):
             yield upper
 
 

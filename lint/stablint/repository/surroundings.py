@@ -19,7 +19,7 @@ from stablint.repository.programs import LOADER, LOADS
 from stablint.repository.referrers import content
 from stablint.repository.sources import Sources
 from stablint.repository.ways import Ways
-from stablint.syntax.tree import Document, Module
+from stablint.syntax.tree import Command, Document, Module, Script, Unknown
 
 _TRAINS = re.compile(r"main|train|run|fit|finetune|fine_tune|\w*Trainer")
 _MAY_TRAIN = re.compile(r"\*|(?:train|run|finetune)_\w+|\w+_train(?:er|ing)?|\w*Train\w*")
@@ -47,6 +47,14 @@ _OPTIONS = re.compile(
 )
 
 
+def _as_usual(command: Command) -> Command:
+    """A command of which nobody says more than the script does: its list grows where a variable is given."""
+    unknown = [one for one in command.positionals if isinstance(one.value, Unknown)]
+    if not command.flags.open or not unknown or any(one.form != "default" for one in unknown):
+        return command
+    return command._replace(flags=command.flags._replace(open=False))
+
+
 class Surroundings:
     """Implements `assemble.files.Around`."""
 
@@ -60,6 +68,10 @@ class Surroundings:
         self._classes = Classes(files, self._objects, self._sources)
 
     def completed(self, document: Document) -> Document:
+        if isinstance(document.root, Script):
+            return document._replace(
+                root=document.root._replace(commands=tuple(map(_as_usual, document.root.commands)))
+            )
         return self._classes.completed(document)
 
     def file(self, wanted: str, beside: str) -> tuple[str, bool] | None:

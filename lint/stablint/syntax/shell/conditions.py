@@ -48,9 +48,11 @@ def _examine(inner: list[Word], state: State) -> Test:
     if len(inner) == 2 and inner[0].plain() in ("-z", "-n"):
         empty = inner[0].plain() == "-z"
         text, asked = _text(inner[1], state), _asked(inner[1], state)
+        usual = "" if asked else _text(inner[1], state, True)  # few set what a script leaves empty
+        likely = None if usual is None else (usual == "") == empty
         if asked:
-            return Test(None, asked, "") if empty else Test(None, "", asked)
-        return Test(None if text is None else (text == "") == empty)
+            return Test(None, asked, "", likely) if empty else Test(None, "", asked, likely)
+        return Test(None if text is None else (text == "") == empty, likely=likely)
     if len(inner) == 3 and inner[1].plain() in _EQUAL:
         return _compared(inner[0], inner[2], _EQUAL[inner[1].plain()], state)
     if len(inner) == 3 and inner[1].plain() in _NUMBERS:

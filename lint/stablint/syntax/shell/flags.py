@@ -60,7 +60,8 @@ def arguments(source: str, fields: Iterable[Field], end: int) -> Arguments:
         if text is None and _many(field) and not (current and current.takes_unknown() and _one_at_most(field)):
             if words:
                 is_open = True
-                positionals.append(_placed(field))
+                placed = _placed(field)
+                positionals.append(placed._replace(form="default") if field.chunks[0].presumed else placed)
             else:
                 words.append(source[field.start : field.end])
             if current:

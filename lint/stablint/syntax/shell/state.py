@@ -78,6 +78,13 @@ class State(Variables):
             if others and ends and isinstance(met, Unknown):
                 usual = _meet(name, block, ends)
                 met = usual._replace(presumed=True) if isinstance(usual, Definition) else met
+            elif others and ends and met is not None and met not in ends:
+                usual = _meet(name, block, ends)
+                met = (
+                    met
+                    if usual is None
+                    else _usually(usual, _beginning([*ends, *others]), f"`${name}` grows in a branch")
+                )
             self.hold(name, met)
 
     def _end_arm(self, block: Block) -> None:
@@ -151,6 +158,22 @@ def _beginning(ends: list[Held | None]) -> Held | None:
     if not _ends_blank(first.chunks[count - 1]) and not all(isinstance(one, str) and one[:1].isspace() for one in more):
         return None
     return first._replace(chunks=first.chunks[:count])
+
+
+def _usually(held: Held, begun: Held | None, why: str) -> Held:
+    """What a list, or a text of several words, holds where nobody says otherwise, and something else may stand behind it where somebody does."""
+    more = grown(held, why, apart=True)
+    if isinstance(more, Items):
+        sure = len(begun.fields) if isinstance(begun, Items) else 0
+        return Items((*more.fields[:sure], *(one._replace(chunks=_presumed(one.chunks)) for one in more.fields[sure:])))
+    if isinstance(more, Definition):
+        sure = len(begun.chunks) if isinstance(begun, Definition) else 0
+        return more._replace(chunks=(*more.chunks[:sure], *_presumed(more.chunks[sure:])))
+    return more
+
+
+def _presumed(chunks: tuple[Chunk, ...]) -> tuple[Chunk, ...]:
+    return tuple(one._replace(presumed=True) for one in chunks)
 
 
 def _content(chunks: tuple[Chunk, ...]) -> list[tuple[object, int, int]]:
