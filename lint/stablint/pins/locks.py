@@ -265,9 +265,10 @@ def _carried(folder: str, names: list[str]) -> Iterator[tuple[str, str]]:
             own = [name for name in names if name.lower().startswith((f"{package}-", f"{package}_"))]  # `peft-mine`
             own += [f"{name}/{package}" for name in names if name.lower() in _OTHERS_CODE]
             for inner in ("", package, "src", f"{package}/src", *own, *(f"{name}/src" for name in own)):
-                first = (inner or package).partition("/")[0]
+                if (inner or package).partition("/")[0] not in names:
+                    continue
                 path = os.path.join(folder, *filter(None, inner.split("/")), package, "__init__.py")
-                if first in names and os.path.isfile(path):
+                if os.path.isfile(path):
                     yield library, path
                     break
         if f"{library}.py" in names and library in _CARRIED:  # what lies beside a program comes first when it imports

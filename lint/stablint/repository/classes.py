@@ -26,9 +26,8 @@ from stablint.syntax.limits import MODULES
 from stablint.syntax.python import reader as python_reader
 from stablint.syntax.python.caller import as_default
 from stablint.syntax.python.constants import COMPUTED, FROM_FLAGS
-from stablint.syntax.python.guard import too_deep
 from stablint.syntax.python.library import LIBRARIES
-from stablint.syntax.python.parse import parse
+from stablint.syntax.python.parse import parse, tree_of
 from stablint.syntax.python.places import Places
 from stablint.syntax.python.scope import dotted
 from stablint.syntax.tree import (
@@ -243,9 +242,8 @@ class Classes:
 
 
 def _read(path: str, files: Files) -> _Source | None:
-    text = content(path, files).decode("utf-8", "replace")
-    tree = parse(text) if too_deep(text) < 0 else None
-    if not isinstance(tree, ast.Module):
+    tree = tree_of(content(path, files).decode("utf-8", "replace"))
+    if tree is None:
         return None
     imports: dict[str, str] = {}
     classes: dict[str, ast.ClassDef] = {}

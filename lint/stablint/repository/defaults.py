@@ -9,8 +9,7 @@ from __future__ import annotations
 import ast
 import re
 
-from stablint.syntax.python.guard import too_deep
-from stablint.syntax.python.parse import parse
+from stablint.syntax.python.parse import tree_of
 from stablint.syntax.python.scope import dotted
 from stablint.syntax.tree import Entry, Scalar, Unknown
 
@@ -20,9 +19,9 @@ _HINT = re.compile(r"environ|getenv|\bdefault=\w{1,60}\.get\(")
 
 def by_environment(text: str) -> dict[str, object]:
     """The literal that each such option of a parser has where the variable is not set."""
-    tree = parse(text) if _HINT.search(text) and "add_argument" in text and too_deep(text) < 0 else None
+    tree = tree_of(text) if _HINT.search(text) and "add_argument" in text else None
     found: dict[str, object] = {}
-    for node in ast.walk(tree) if isinstance(tree, ast.Module) else ():
+    for node in ast.walk(tree) if tree is not None else ():
         if not (isinstance(node, ast.Call) and (dotted(node.func) or [""])[-1] == "add_argument"):
             continue
         names = [one.value for one in node.args if isinstance(one, ast.Constant) and isinstance(one.value, str)]

@@ -17,9 +17,8 @@ from stablint.files import discover
 from stablint.repository.programs import programs_of
 from stablint.repository.referrers import content
 from stablint.syntax.limits import IMPORTS
-from stablint.syntax.python.guard import too_deep
 from stablint.syntax.python.names import goes_on
-from stablint.syntax.python.parse import parse
+from stablint.syntax.python.parse import tree_of
 from stablint.syntax.python.scope import dotted
 
 
@@ -98,10 +97,8 @@ def _locate(name: str, importer: str, root: str) -> str | None:
 
 def _tries(text: str, importer: str, path: str, root: str, beside: bool) -> bool:
     """Whether the text imports the module within a `try` that goes on: by its name, or all that stand `beside` it by names that it works out."""
-    if too_deep(text) >= 0:
-        return False
-    tree = parse(text)
-    if not isinstance(tree, ast.Module):
+    tree = tree_of(text)
+    if tree is None:
         return False
     for node in ast.walk(tree):
         if not isinstance(node, ast.Try) or not any(goes_on(handler, _FAILURES) for handler in node.handlers):

@@ -13,8 +13,7 @@ from collections.abc import Mapping as Table
 from stablint.frameworks.fragment import plain_value
 from stablint.repository.given import Given
 from stablint.repository.worth import Program, at
-from stablint.syntax.python.guard import too_deep
-from stablint.syntax.python.parse import parse
+from stablint.syntax.python.parse import tree_of
 from stablint.syntax.python.places import Places
 from stablint.syntax.python.scope import dotted
 from stablint.syntax.tree import Document, Entry
@@ -103,10 +102,10 @@ def _named(
 
 def of_trainer(text: str) -> int | None:
     """The length that a trainer is handed itself, and that its arguments do not have: Unsloth's patch takes it."""
-    tree = parse(text) if "PatchDPOTrainer" in text and too_deep(text) < 0 else None
+    tree = tree_of(text) if "PatchDPOTrainer" in text else None
     found = {
         one.value.value
-        for node in (ast.walk(tree) if isinstance(tree, ast.Module) else ())
+        for node in (ast.walk(tree) if tree is not None else ())
         if isinstance(node, ast.Call) and (dotted(node.func) or [""])[-1].endswith("Trainer")
         for one in node.keywords
         if one.arg == "max_length" and isinstance(one.value, ast.Constant) and isinstance(one.value.value, int)

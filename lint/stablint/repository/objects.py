@@ -14,8 +14,7 @@ from stablint.assemble.files import Files
 from stablint.repository.programs import programs_of
 from stablint.repository.readers import placed
 from stablint.repository.referrers import content
-from stablint.syntax.python.guard import too_deep
-from stablint.syntax.python.parse import parse
+from stablint.syntax.python.parse import tree_of
 from stablint.syntax.python.scope import dotted
 from stablint.syntax.tree import Document, Mapping, Node, Scalar, Sequence, Unknown
 
@@ -227,9 +226,9 @@ def _spread(mapping: Mapping, package: str, found: dict[str, object]) -> None:
 
 def settings_of(text: str) -> dict[str, object]:
     """What the function puts into the object that it returns, where a literal says it."""
-    tree = parse(text) if too_deep(text) < 0 else None
+    tree = tree_of(text)
     found: dict[str, object] = {}
-    for node in ast.walk(tree) if isinstance(tree, ast.Module) else ():
+    for node in ast.walk(tree) if tree is not None else ():
         if isinstance(node, ast.FunctionDef) and node.name == "get_config":
             for one in node.body:
                 if not isinstance(one, ast.Assign) or len(one.targets) != 1:

@@ -14,8 +14,7 @@ from itertools import repeat
 
 from stablint.base.light import NamedTuple
 from stablint.repository.objects import missing, taken
-from stablint.syntax.python.guard import too_deep
-from stablint.syntax.python.parse import parse
+from stablint.syntax.python.parse import tree_of
 from stablint.syntax.python.scope import dotted
 
 _FAR = 9  # callers of callers, and what is assigned in turn
@@ -105,7 +104,7 @@ class Program:
 
     def __init__(self, texts: list[str], named: Callable[[str], object], settings: Table[str, object]) -> None:
         texts = texts if sum(map(len, texts)) <= _MOST else texts[:1]
-        self.trees = [tree for one in texts if too_deep(one) < 0 and isinstance(tree := parse(one), ast.Module)]
+        self.trees = [tree for one in texts if (tree := tree_of(one)) is not None]
         self._named = named
         self.asked: set[str] = set()  # under which names it was looked for what is said
         self.branched = False  # whether a branch that is left by what is said was asked for

@@ -16,7 +16,6 @@ from stablint.syntax.json import reader as json_reader
 from stablint.syntax.notebook import databricks
 from stablint.syntax.notebook.cells import Cell, NoNotebook, Notebook, notebook
 from stablint.syntax.notebook.magics import Span, Written, binds_only, divide
-from stablint.syntax.python import guard as python_guard
 from stablint.syntax.python import parse as python_parse
 from stablint.syntax.python import reader as python_reader
 from stablint.syntax.shell.launchers import starters
@@ -153,7 +152,7 @@ def _is_broken(cell: Cell) -> bool:
     builder = Builder()
     divide(cell, builder)
     source = builder.view("notebook").source
-    return python_guard.too_deep(source) >= 0 or isinstance(python_parse.parse(source), Problem)
+    return python_parse.tree_of(source) is None
 
 
 def _constants(document: Document) -> dict[str, str]:

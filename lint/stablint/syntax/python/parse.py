@@ -7,6 +7,7 @@ import re
 import sys
 import warnings
 
+from stablint.syntax.python.guard import too_deep
 from stablint.syntax.python.places import Places
 from stablint.syntax.tree import Problem
 
@@ -44,6 +45,12 @@ def parse(source: str) -> ast.Module | Problem:
         return Problem(UNPARSED, _refused(str(error)), 0, min(1, len(source)))
     except (MemoryError, RecursionError):
         return Problem(UNPARSED, "nested too deeply for Python's parser", 0, 0)
+
+
+def tree_of(source: str) -> ast.Module | None:
+    """The tree of any source; None where it has none."""
+    tree = parse(source) if too_deep(source) < 0 else None
+    return tree if isinstance(tree, ast.Module) else None
 
 
 def compiles(source: str) -> bool:

@@ -12,9 +12,8 @@ from stablint.base.light import NamedTuple
 from stablint.syntax.embedded import Builder, Parse
 from stablint.syntax.embedded import documents as documents_of
 from stablint.syntax.json import reader as as_json
-from stablint.syntax.recipes.makefile import LONGEST
-from stablint.syntax.recipes.workload import HOST, export, put_words
-from stablint.syntax.tree import NO_FOLDER, Document, Problem, Scalar, Script, Sequence, Text
+from stablint.syntax.recipes.workload import HOST, LONGEST, export, put_words, too_large
+from stablint.syntax.tree import NO_FOLDER, Document, Scalar, Script, Sequence, Text
 
 _INSTRUCTION = re.compile(r"[ \t]*([A-Za-z]+)[ \t]+")
 _HEREDOC = re.compile(r"<<-?[\"']?(\w+)")
@@ -32,8 +31,7 @@ def documents(text: Text, parse: Parse) -> tuple[Document, ...]:
     """A document without a tree for the file itself, behind it the command that a container starts."""
     source = text.text
     if len(source) > LONGEST:
-        problem = Problem("too-large", f"longer than {LONGEST // 1_000_000} million characters", 0, 0)
-        return (Document(text, "docker", 0, None, (problem,)),)
+        return (too_large(text, "docker"),)
     stage: list[_Instruction] = []
     for one in _instructions(source):
         if one.word == "FROM":  # a stage begins; what an earlier one starts is not started

@@ -7,10 +7,8 @@ from collections.abc import Iterator
 
 from stablint.syntax import limits
 from stablint.syntax.embedded import Builder, Parse
-from stablint.syntax.embedded import documents as documents_of
-from stablint.syntax.recipes.makefile import LONGEST
-from stablint.syntax.recipes.workload import HOST
-from stablint.syntax.tree import Document, Problem, Text, View
+from stablint.syntax.recipes.workload import HOST, told_to_shells
+from stablint.syntax.tree import Document, Text, View
 
 _FENCE = re.compile(r"[ \t]{0,12}(```|~~~)[`~]{0,9}[ \t]{0,9}([\w+-]{0,40})")
 _OF_A_SHELL = frozenset(["", "bash", "sh", "shell", "console", "zsh", "shell-session"])
@@ -18,18 +16,15 @@ _PROMPT = re.compile(r"[ \t]{0,40}\$[ \t]{1,9}")
 
 
 def documents(text: Text, parse: Parse) -> tuple[Document, ...]:
-    """A document without a tree for the file itself, behind it one for every block of a shell's lines."""
-    if len(text.text) > LONGEST:
-        problem = Problem("too-large", f"longer than {LONGEST // 1_000_000} million characters", 0, 0)
-        return (Document(text, "guide", 0, None, (problem,)),)
-    found: list[Document] = []
-    spent = limits.Spent()
-    for number, view in enumerate(_blocks(text.text)):
+    return told_to_shells(text, "guide", _so_many, parse)
+
+
+def _so_many(source: str, spent: limits.Spent) -> Iterator[View]:
+    for number, view in enumerate(_blocks(source)):
         if number >= limits.LINES.most:
             spent.reached(limits.LINES, view.pieces[0].at, view.pieces[0].at)
-            break
-        found += documents_of(text, view, "shell", 1 + len(found), parse)
-    return (Document(text, "guide", 0, None, tuple(spent.problems.values())), *found)
+            return
+        yield view
 
 
 def _blocks(source: str) -> Iterator[View]:

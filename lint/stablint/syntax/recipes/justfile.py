@@ -11,10 +11,8 @@ from collections.abc import Iterator
 
 from stablint.syntax import limits
 from stablint.syntax.embedded import Builder, Parse
-from stablint.syntax.embedded import documents as documents_of
-from stablint.syntax.recipes.makefile import LONGEST, UNKNOWN
-from stablint.syntax.recipes.workload import HOST
-from stablint.syntax.tree import Document, Problem, Text, View
+from stablint.syntax.recipes.workload import HOST, PLAIN, UNKNOWN, told_to_shells
+from stablint.syntax.tree import Document, Text, View
 
 _ASSIGNS = re.compile(r"(?P<export>export[ \t]+)?(?P<name>[A-Za-z_][\w-]*)[ \t]*:=[ \t]*(?P<value>[^\n]*)")
 _RECIPE = re.compile(r"@?[A-Za-z_][\w-]*(?![\w-])(?P<parameters>(?:[^:\"'\n]|\"[^\"\n]*\"|'[^'\n]*')*):(?!=)")
@@ -22,21 +20,12 @@ _PARAMETER = re.compile(r"[+*$]{0,3}([A-Za-z_][\w-]*)(?:[ \t]*=[ \t]*(?:\"([^\"\
 _LITERAL = re.compile(r"\"([^\"\n\\]*)\"|'([^'\n]*)'")
 _HOLE = re.compile(r"\{\{([^{}\n]*)\}\}")
 _SHELL = re.compile(r"#![^\n]*\b(?:bash|sh|zsh|dash)\b")
-_PLAIN = re.compile(r"[\w@%+=:,./ -]*\Z", re.ASCII)
 
 Value = tuple[int, int, bool]  # where its text stands, and whether the caller may say another
 
 
 def documents(text: Text, parse: Parse) -> tuple[Document, ...]:
-    """A document without a tree for the file itself, behind it one for every text that a shell is told."""
-    if len(text.text) > LONGEST:
-        problem = Problem("too-large", f"longer than {LONGEST // 1_000_000} million characters", 0, 0)
-        return (Document(text, "just", 0, None, (problem,)),)
-    found: list[Document] = []
-    spent = limits.Spent()
-    for view in _views(text.text, spent):
-        found += documents_of(text, view, "shell", 1 + len(found), parse)
-    return (Document(text, "just", 0, None, tuple(spent.problems.values())), *found)
+    return told_to_shells(text, "just", _views, parse)
 
 
 def _views(source: str, spent: limits.Spent) -> Iterator[View]:
@@ -102,7 +91,7 @@ def _view(
     builder = Builder()
     for name in exported:
         start, end, _ = values[name]
-        if _PLAIN.match(source[start:end]):
+        if PLAIN.match(source[start:end]):
             builder.put(f"export {name}='", start, start)
             builder.keep(source[start:end], start)
             builder.put("'\n", end, end)
@@ -129,7 +118,7 @@ def _fill(builder: Builder, source: str, hole: re.Match[str], values: dict[str, 
     start, end, callers = value
     if not callers:
         builder.keep(source[start:end], start)
-    elif start < end and _PLAIN.match(source[start:end]):
+    elif start < end and PLAIN.match(source[start:end]):
         builder.put(f"${{{name.replace('-', '_')}:-", start, start)
         builder.keep(source[start:end], start)
         builder.put("}", end, end)

@@ -12,15 +12,10 @@ from collections.abc import Iterator
 from stablint.base.light import NamedTuple
 from stablint.syntax import limits
 from stablint.syntax.embedded import Builder, Parse
-from stablint.syntax.embedded import documents as documents_of
-from stablint.syntax.recipes.workload import HOST
-from stablint.syntax.tree import Document, Problem, Text, View
+from stablint.syntax.recipes.workload import HOST, LONGEST, PLAIN, UNKNOWN, told_to_shells
+from stablint.syntax.tree import Document, Text, View
 
-LONGEST = 1_000_000  # characters of a file, and of all its lines filled in
 _DEEPEST = 10  # variables within variables; what is deeper stays as it is written
-UNKNOWN = "$(:)"
-"""What a shell knows as little as we do: a command whose output is not read."""
-
 _ASSIGNS = re.compile(
     r"[ ]*(?:(?P<export>export)[ \t]+|override[ \t]+|private[ \t]+)*(?P<name>[\w.-]+)[ \t]*(?P<how>\?|\+|!|:{1,3})?=(?!=)[ \t]*"
 )
@@ -32,7 +27,6 @@ _OWN = re.compile(r"[ \t]*(?:export[ \t]+)?([\w.-]+)[ \t]*(?:\?|\+|:{1,3})?=")  
 _COMMENT = re.compile(r"(?<!\\)#")
 _NAME = re.compile(r"[\w.-]+\Z")
 _IN_SHELL = re.compile(r"[A-Za-z_]\w*\Z", re.ASCII)
-_PLAIN = re.compile(r"[\w@%+=:,./ -]*\Z", re.ASCII)
 
 
 class Line(NamedTuple):
@@ -52,15 +46,7 @@ class Variable(NamedTuple):
 
 
 def documents(text: Text, parse: Parse) -> tuple[Document, ...]:
-    """A document without a tree for the file itself, behind it one for every line that a shell is told."""
-    if len(text.text) > LONGEST:
-        problem = Problem("too-large", f"longer than {LONGEST // 1_000_000} million characters", 0, 0)
-        return (Document(text, "make", 0, None, (problem,)),)
-    found: list[Document] = []
-    spent = limits.Spent()
-    for view in _views(text.text, spent):
-        found += documents_of(text, view, "shell", 1 + len(found), parse)
-    return (Document(text, "make", 0, None, tuple(spent.problems.values())), *found)
+    return told_to_shells(text, "make", _views, parse)
 
 
 def _views(source: str, spent: limits.Spent) -> Iterator[View]:
@@ -179,7 +165,7 @@ class _Filling:
         if variable is None or not variable.known or not variable.parts:
             return
         start, end = variable.parts[0][0], variable.parts[-1][1]
-        if not _PLAIN.match(self.source[start:end]):
+        if not PLAIN.match(self.source[start:end]):
             return
         self.builder.put(f"export {name}='", start, start)
         self.text(start, end, 0)
@@ -228,7 +214,7 @@ class _Filling:
             self.builder.put(word, at, close + 1)
         elif variable.caller:
             (start, stop) = variable.parts[0]
-            plain = _PLAIN.match(source[start:stop]) and _IN_SHELL.match(name) and len(variable.parts) == 1
+            plain = PLAIN.match(source[start:stop]) and _IN_SHELL.match(name) and len(variable.parts) == 1
             if plain:
                 self.builder.put(f"${{{name}:-", start, start)
                 self.text(start, stop, depth + 1)

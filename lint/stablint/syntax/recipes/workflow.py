@@ -11,8 +11,7 @@ from collections.abc import Iterator
 from stablint.syntax import limits
 from stablint.syntax.embedded import Builder, Parse, end_in_file, start_in_file
 from stablint.syntax.embedded import documents as documents_of
-from stablint.syntax.recipes.makefile import UNKNOWN
-from stablint.syntax.recipes.workload import HOST, export, take
+from stablint.syntax.recipes.workload import HOST, UNKNOWN, export, take
 from stablint.syntax.tree import Document, Mapping, Node, Scalar, Sequence, Text, View
 
 _LATER = re.compile(r"\$\{\{[^{}\n]*\}\}|\$\[\[[^\[\]\n]*\]\]")

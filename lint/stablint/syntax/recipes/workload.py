@@ -15,9 +15,25 @@ from stablint.base.light import NamedTuple
 from stablint.syntax import limits
 from stablint.syntax.embedded import Builder, Parse
 from stablint.syntax.embedded import documents as documents_of
-from stablint.syntax.tree import NO_FOLDER, Document, Entry, Mapping, Node, Scalar, Script, Sequence, Text, View
+from stablint.syntax.tree import (
+    NO_FOLDER,
+    Document,
+    Entry,
+    Mapping,
+    Node,
+    Problem,
+    Scalar,
+    Script,
+    Sequence,
+    Text,
+    View,
+)
 
 HOST = "workload"
+LONGEST = 1_000_000  # characters of a recipe's file, and of all its lines filled in
+UNKNOWN = "$(:)"
+"""What a shell knows as little as we do: a command whose output is not read."""
+PLAIN = re.compile(r"[\w@%+=:,./ -]*\Z", re.ASCII)  # may stand between single quotes
 _DEEPEST = 40  # levels of an object; Kubernetes' own have fewer than ten
 _SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ash"})
 _SKYPILOT = frozenset({"resources", "setup", "num_nodes", "workdir", "file_mounts", "envs"})
@@ -39,6 +55,24 @@ class Started(NamedTuple):
     view: View
     gpu: str | None
     elsewhere: bool  # its folder is one of an image
+
+
+def told_to_shells(
+    text: Text, kind: str, views: Callable[[str, limits.Spent], Iterator[View]], parse: Parse
+) -> tuple[Document, ...]:
+    """A document without a tree for a file of recipes itself, behind it one for every text that a shell is told."""
+    if len(text.text) > LONGEST:
+        return (too_large(text, kind),)
+    found: list[Document] = []
+    spent = limits.Spent()
+    for view in views(text.text, spent):
+        found += documents_of(text, view, "shell", 1 + len(found), parse)
+    return (Document(text, kind, 0, None, tuple(spent.problems.values())), *found)
+
+
+def too_large(text: Text, kind: str) -> Document:
+    problem = Problem("too-large", f"longer than {LONGEST // 1_000_000} million characters", 0, 0)
+    return Document(text, kind, 0, None, (problem,))
 
 
 def documents(
