@@ -25,6 +25,17 @@ _STATES = {
     "lion": 4.0,
     "rmsprop": 4.0,
 }
+# The optimizers of which is known what they keep on the card at the least; paged states may leave it.
+_ADAMW = (
+    "adamw",
+    "adamw_torch",
+    "adamw_torch_fused",
+    "adamw_hf",
+    "adamw_apex_fused",
+    "adamw_torch_xla",
+    "adamw_torch_npu_fused",
+)
+COUNTED = frozenset(name for name in (*_ADAMW, *_STATES) if not name.startswith("paged_"))
 _ADAPTER = 16.0  # PEFT keeps adapters in float32: weights, gradients and two moments
 
 

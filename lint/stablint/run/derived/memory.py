@@ -120,6 +120,15 @@ def training_state_sharded_share(w: World) -> Answer:
     return _state_share(w, full_state(w, sharded=True) if sharded else None)
 
 
+# Where they are said, not every weight has a gradient and states of its own at once, or nobody knows of which size.
+_IN_PART = (
+    "training.use_galore", "training.use_apollo", "training.use_badam", "training.use_adam_mini", "training.use_muon", "training.use_llama_pro",
+    "training.custom_optimizer", "training.unfrozen_parameters", "training.lisa_n_layers", "training.spectrum_top_fraction",
+    "training.freeze_parameters", "training.freeze_parameters_ratio", "training.freeze_parameters_regex", "training.freeze_language_model",
+    "keys.ms-swift.freeze_llm", "keys.ms-swift.lisa_activated_layers",
+)  # fmt: skip
+
+
 def _state_share(w: World, found: state.State | None) -> Answer:
     memory = w.value("target.gpu.most_memory_gib")
     known = found is not None and isinstance(memory, (int, float)) and memory > 0
@@ -133,6 +142,9 @@ def full_state(w: World, *, optimizer: str = "", sharded: bool = False) -> state
     if is_unknown(dtype):
         dtype = "bfloat16"  # the least
     if how != "full" or not isinstance(size, int) or dtype not in ("float32", "float16", "bfloat16"):
+        return None
+    in_part = any(w.stated(name) not in (ABSENT, None, False, 0, "", ()) for name in _IN_PART)
+    if in_part or not (optimizer or is_unknown(optim) or optim is ABSENT or optim in state.COUNTED):
         return None
     states_away, parameters_away = offloads(w)
     if parameters_away:

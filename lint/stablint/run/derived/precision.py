@@ -105,6 +105,8 @@ def weights_dtype(w: World) -> Answer:
     bits = w.value("quantization.bits")
     if bits in (4, 8) and w.is_stated("quantization.bits"):
         return Answer(f"{bits}bit", ("quantization.bits",))
+    if type(bits) is int and bits < 8 and w.is_stated("quantization.bits"):
+        return Answer(Unknown("the bytes of such weights are not known"), ("quantization.bits",))
     if w.value("model.quant_method") == "bitsandbytes" and w.stated("quantization.load_in_4bit") is not False:
         if "4bit" in str(w.value("model.name_or_path")):  # as the checkpoint is stored
             return Answer("4bit", ("model.quant_method", "model.name_or_path"), presumed=True)
@@ -117,7 +119,8 @@ def weights_dtype(w: World) -> Answer:
         native = w.value("target.gpu.native_bf16")
         half = Unknown("the card decides") if not isinstance(native, bool) else "bfloat16" if native else "float16"
         return Answer(half, ("model.dtype", "target.gpu.native_bf16"))
-    newer = not w.framework.loads_in_float32 and w.at_least("transformers", "5.0.0")
+    in_float32 = w.framework.loads_in_float32 and w.value("model.loaded_by_program") is not True
+    newer = not in_float32 and w.at_least("transformers", "5.0.0")
     if asked == "auto" or newer:
         return Answer(w.value("model.native_dtype"), ("model.dtype", "model.native_dtype"))
     return Answer("float32", ("model.dtype",))
