@@ -339,7 +339,7 @@ def read(documents: Iterable[Document]) -> Program | None:
         numbers=_numbers(document.text.text) if models else frozenset(),
         models=models,
         words=frozenset() if given is None else _read_words(document.text.text),
-        again=_set_again(document.text.text),
+        again=_set_again(document.text.text) | _from_another(document.text.text),
         converted=own.converted(document.text.text),
         accelerates="accelerat" in document.text.text,
         rewords=_CHANGES_WORDS.search(document.text.text) is not None,
@@ -390,6 +390,16 @@ def _as_number(one: Statement) -> Statement:
     raw = one.raw
     is_number = isinstance(raw, str) and _WITH_EXPONENT.match(raw)
     return one._replace(value=float(raw), raw=float(raw)) if is_number else one
+
+
+_TAKEN_FROM = re.compile(r"(?<![\w.])(\w{1,60})[ \t]*=[ \t]*(\w{1,40})\.(\w{1,60})(?=[ \t]*[,)\n])")
+
+
+def _from_another(text: str) -> frozenset[str]:
+    """Arguments that another option alone is handed to: `save_strategy=args.eval_strategy`."""
+    names = set(_PARSED.findall(text))
+    taken = [(key, option) for key, whose, option in _TAKEN_FROM.findall(text) if whose in names]
+    return frozenset(key for key, _ in taken) - {key for key, option in taken if key == option}
 
 
 _STORE = re.compile(
