@@ -171,15 +171,19 @@ class Reader:
         return self._releases
 
     def since(self, key: str, release: Key) -> str | None:
-        """The first later release that takes it."""
-        index = self._place(release)
-        later = [span[0] for span in self._keys.get(key, ()) if index is not None and span[0] > index]
+        """The first later release that takes it, where this one does not."""
+        index, spans = self._place(release), self._keys.get(key, ())
+        if index is None or (_at(spans, index) is not None and not _plugin(spans, index)):
+            return None
+        later = [span[0] for span in spans if span[0] > index]
         return self._texts[min(later)] if later else None
 
     def removed_in(self, key: str, release: Key) -> str | None:
-        """The first release up to this one that took it no longer."""
-        index = self._place(release)
-        gone = [span[1] + 1 for span in self._keys.get(key, ()) if index is not None and 0 <= span[1] < index]
+        """The first release up to this one that took it no longer, where this one does not."""
+        index, spans = self._place(release), self._keys.get(key, ())
+        if index is None or (_at(spans, index) is not None and not _plugin(spans, index)):
+            return None
+        gone = [span[1] + 1 for span in spans if 0 <= span[1] < index]
         return self._texts[max(gone)] if gone else None
 
     def _place(self, release: Key) -> int | None:

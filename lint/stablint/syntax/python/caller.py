@@ -269,16 +269,18 @@ class Caller:
         return entries, name
 
     def taken(self, node: ast.expr, scope: Scope, depth: int = 0) -> set[str]:
-        """What the constructors of this file's classes take beside the fields: names of parameters, `**` for keywords that they look into."""
+        """What the constructors of this file's classes take beside the fields: names of parameters, `**` for keywords that they look into, or hand to one
+        of several imported bases."""
         found = scope.find(node.id) if isinstance(node, ast.Name) else None
         inner = found[1][0].scope if found is not None and len(found[1]) == 1 else None
         if inner is None or found is None or not isinstance(inner.node, ast.ClassDef) or depth >= _DEEPEST:
             return set()
         names: set[str] = set()
+        several = sum("." in called_name(base, found[0]) for base in inner.node.bases) > 1
         for made in inner.node.body:
             if isinstance(made, ast.FunctionDef) and made.name in ("__init__", "__new__"):
                 names |= parameters_of(made)
-                names |= {"**"} if _looks_into_keywords(made) else set()
+                names |= {"**"} if _looks_into_keywords(made) or (several and made.args.kwarg) else set()
         return names.union(*(self.taken(base, found[0], depth + 1) for base in inner.node.bases))
 
     def methods(self, node: ast.expr, scope: Scope, depth: int = 0) -> set[str]:
