@@ -170,3 +170,46 @@ def test_what_stands_for_something_else(asked: str, value: object) -> None:
 def test_what_nobody_can_tell(asked: str) -> None:
     program = Program([_MODULE, "other = 3\n"], lambda name: UNKNOWN, {})
     assert program.only(ast.parse(asked, mode="eval").body, Where(program.trees[0], None, None)) is UNKNOWN
+
+
+_OPENS = """
+ROOT = Path(__file__).resolve().parents[1]
+parser.add_argument("--config", default=str(ROOT / "configs" / "sft.yaml"))
+BASE = {"lr": 1e-5, "epochs": 2}
+MORE = {**BASE, "epochs": 3}
+def options():
+    args = parser.parse_args()
+    cfg = OmegaConf.load(args.config)
+    if args.more:
+        cfg = OmegaConf.merge(cfg, OmegaConf.from_dotlist(args.more))
+    return args, cfg
+def settings(path="configs/sft.yaml"):
+    with open(path) as file:
+        return yaml.safe_load(file)
+args, cfg = options()
+said = settings()
+train, other = said["train"], said.get("other", {})
+here = os.path.join(os.path.dirname(__file__), "configs", "sft.yaml")
+third = json.loads(Path(here).read_text())
+"""
+
+
+@pytest.mark.parametrize(
+    ("asked", "value"),
+    [
+        ("cfg.train.lr", 3e-5),
+        ("said['train']['steps']", 50),
+        ("train['lr']", 3e-5),
+        ("train.get('lr', 1)", 3e-5),
+        ("train.get('none', 1)", 1),
+        ("third['train']['lr']", 3e-5),
+        ("MORE['lr']", 1e-5),
+        ("MORE['epochs']", 3),
+        ("'lora' in said", UNKNOWN),
+        ("cfg.none.lr", UNKNOWN),
+    ],
+)
+def test_files_that_the_program_opens(asked: str, value: object) -> None:
+    files = {"configs/sft.yaml": {"train": {"lr": 3e-5, "steps": 50}}}
+    program = Program([_OPENS], lambda name: UNKNOWN, {}, files.get)
+    assert program.only(ast.parse(asked, mode="eval").body, Where(program.trees[0], None, None)) == value

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from stablint.assemble.files import Files
 from stablint.base.light import NamedTuple
@@ -111,7 +111,9 @@ class Classes:
             self._modules_of.cells[path] = view.source
         made_of, _ = self._modules_of.closure(path)
         others = [one.text for one in made_of if one.path != path]
-        return _Worth(view.source if view is not None else text, others, options, view)
+        return _Worth(
+            view.source if view is not None else text, others, options, view, self._modules_of.settings_of(path)
+        )
 
     def _options(self, document: Document) -> dict[str, Node]:
         """What modules that the program imports declare as options or settings, by name, where they agree: `from args import args`,
@@ -371,8 +373,15 @@ class _Again:
         return declared
 
     def _mapping(self, node: Mapping) -> Mapping:
-        entries = tuple(entry._replace(value=self.node(entry.value)) for entry in node.entries)
+        entries = tuple(entry._replace(value=self._worked_out(self.node(entry.value))) for entry in node.entries)
         return node._replace(entries=entries)
+
+    def _worked_out(self, node: Node) -> Node:
+        """`int(settings["steps"])`, `max(1, TOTAL // BATCH)`, where that comes to one value."""
+        if not isinstance(node, Call) or node.local or not last_word(node.name)[:1].islower():
+            return node
+        found = self._worth.of(Scalar(Unknown(COMPUTED), node.start, node.end, "plain", False))
+        return node if isinstance(found.value, Unknown) else found
 
 
 def _leaves(module: Module) -> Iterator[Node]:
@@ -401,10 +410,12 @@ def _declared(module: Module) -> dict[str, Node]:
 class _Worth:
     """What parameters and attributes of the program's own objects come to."""
 
-    def __init__(self, text: str, others: list[str], options: dict[str, Node], view: View | None) -> None:
+    def __init__(
+        self, text: str, others: list[str], options: dict[str, Node], view: View | None, opened: Callable[[str], object]
+    ) -> None:
         self._text, self._options = text, options
         self._pieces = view.pieces if view is not None else (Piece(0, len(text), 0, len(text)),)
-        self._program = Program([text, *others], self._named, {})
+        self._program = Program([text, *others], self._named, {}, opened)
 
     def _named(self, name: str) -> object:
         value = plain_value(self._options[name]) if name in self._options else UNKNOWN

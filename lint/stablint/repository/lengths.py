@@ -6,6 +6,7 @@ Asked only where a file is shown.
 from __future__ import annotations
 
 import ast
+import math
 import re
 from collections.abc import Iterator
 from collections.abc import Mapping as Table
@@ -79,11 +80,11 @@ def length(
 def _declared_as(name: str, text: str) -> int | None:
     """The default that a class of settings declares for the option."""
     said = re.search(
-        rf"^[ \t]+{re.escape(name)}[ \t]*:[^=\n]{{1,40}}=\s*(?:field\(\s*default\s*=\s*)?(\d{{1,9}})\b",
+        rf"^[ \t]+{re.escape(name)}[ \t]*:[^=\n]{{1,40}}=\s*(?:field\(\s*default\s*=\s*)?(\d{{1,9}}(?:[ ]?\*[ ]?\d{{1,9}})?)(?=[ \t]*(?:[,)#\n]|\Z))",
         text,
         re.MULTILINE,
     )
-    return int(said[1]) if said is not None else None
+    return math.prod(map(int, said[1].split("*"))) if said is not None else None
 
 
 def _named(

@@ -8,19 +8,21 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from collections.abc import Mapping as Table
 
 from stablint.assemble.files import Files
 from stablint.base.light import NamedTuple
 from stablint.files import discover
+from stablint.frameworks.fragment import plain_value
 from stablint.frameworks.programs.imported import relative
 from stablint.repository.defaults import by_environment, with_default
 from stablint.repository.given import Given
 from stablint.repository.programs import programs_of
+from stablint.repository.readers import placed
 from stablint.repository.referrers import content
 from stablint.syntax.python import reader as python_reader
-from stablint.syntax.tree import Module
+from stablint.syntax.tree import Mapping, Module
 
 _MOST = 40  # modules of one program
 
@@ -45,6 +47,9 @@ _KNOWN = frozenset(
 _MAY_TRAIN = re.compile(r"train|tun(?:e|ing)|peft|model|fit\b|learn|\brun|main|pipeline", re.IGNORECASE)
 
 
+_OF_SETTINGS = (".yaml", ".yml", ".json", ".toml")
+
+
 class Source(NamedTuple):
     path: str
     text: str
@@ -65,6 +70,17 @@ class Sources:
             for option in self._declared(one):
                 found.setdefault(option.entry.key, option)
         return {**found, **{name: given[name] for name in found if name in given}}
+
+    def settings_of(self, program: str) -> Callable[[str], object]:
+        """What a file of settings says that the program names, beside it or in a folder above it."""
+
+        def opened(name: str) -> object:
+            path = placed(name, program, self._files.root(program)) if name.endswith(_OF_SETTINGS) else None
+            found = next(iter(self._files.documents(path)), None) if path is not None and os.path.isfile(path) else None
+            root = found.root if found is not None else None
+            return plain_value(root) if isinstance(root, Mapping) else None
+
+        return opened
 
     def _declared(self, source: Source) -> list[Given]:
         """The options of a module, which is parsed once for all runs that it stands in."""

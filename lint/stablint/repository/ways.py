@@ -46,7 +46,12 @@ class Ways:
         document = next(iter(self._files.documents(program)), None)
         plain = whole and _CASTS.search("".join(texts)) is None
         partly = whole and is_frozen and way is None and not method.adapts(texts)
-        made_of = Program([one.text for one in sources], lambda name: said_by(name, given, options), settings)
+        made_of = Program(
+            [one.text for one in sources],
+            lambda name: said_by(name, given, options),
+            settings,
+            self._sources.settings_of(program),
+        )
         found = length(made_of, document, sources[0].text, given, options) if document is not None else None
         return Told(
             method.said(way, document) if way is not None and (way.option is not None or way.word != "full") else None,

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import math
 import operator
+import posixpath
 from collections.abc import Callable, Iterator
 from collections.abc import Mapping as Table
 from itertools import repeat
@@ -96,16 +97,41 @@ _OF_NUMBERS: dict[str, Callable[..., object]] = {
     "ceil": math.ceil,
     "floor": math.floor,
 }
+_LOADERS = frozenset(["load", "safe_load", "full_load", "unsafe_load", "loads"])
+_SETTINGS = frozenset(["OmegaConf", "yaml", "json", "toml", "tomllib", "YAML", "tomli", "json5", "pyyaml"])
+_SAME = frozenset(
+    [
+        "to_container",
+        "Munch",
+        "DotDict",
+        "EasyDict",
+        "edict",
+        "Box",
+        "AttrDict",
+        "ConfigDict",
+        "deepcopy",
+        "create",
+        "munchify",
+    ]
+)
+_TEXT_OF = frozenset(["open", "read", "read_text", "read_bytes", "fsdecode", "str", "Path"])
 _DTYPES = frozenset(["float16", "bfloat16", "float32", "half"])
 
 
 class Program:
     """A program and the modules that it is made of; `named` says what a command, a file or an option's default says under a name."""
 
-    def __init__(self, texts: list[str], named: Callable[[str], object], settings: Table[str, object]) -> None:
+    def __init__(
+        self,
+        texts: list[str],
+        named: Callable[[str], object],
+        settings: Table[str, object],
+        opened: Callable[[str], object] = lambda path: None,
+    ) -> None:
+        """`opened`: what a file of settings says, by a path that may begin at an unknown folder; None where there is none."""
         texts = texts if sum(map(len, texts)) <= _MOST else texts[:1]
         self.trees = [tree for one in texts if (tree := tree_of(one)) is not None]
-        self._named = named
+        self._named, self._opened = named, opened
         self.asked: set[str] = set()  # under which names it was looked for what is said
         self.branched = False  # whether a branch that is left by what is said was asked for
         self._settings = dict(settings)
@@ -117,6 +143,7 @@ class Program:
         self._classes: dict[str, ast.ClassDef] = {}
         self._functions: dict[str, Where] = {}
         self._flags: dict[str, bool] = {}  # options without a value, as they are where nobody gives them
+        self._defaults: dict[str, tuple[ast.expr, Where]] = {}  # of options, where the program works them out
         self._assigned: dict[tuple[str, str], list[tuple[ast.expr | None, Where]]] = {}  # `self.x = …`, by the class
         self._bound: dict[int, dict[str, list[Bound]]] = {}  # names, by the function or the module
         self._touched: set[str] = set()  # attributes that are set from elsewhere
@@ -142,6 +169,7 @@ class Program:
                 self.calls.append(Called(node, where, target))
                 self._called.setdefault(_last(node.func), []).append(self.calls[-1])
                 self._flags.update(_flag(node))
+                self._defaults.update((name, (value, where)) for name, value in _usual(node))
             elif isinstance(node, (ast.If, ast.IfExp)) and tree is self.trees[0]:
                 self.tests.append((node, where))
             elif isinstance(node, ast.ImportFrom):
@@ -166,6 +194,11 @@ class Program:
     def _say(self, name: str) -> object:
         self.asked.add(name)
         said = self._named(name)
+        default = self._defaults.get(name) if isinstance(said, _Unknown) else None
+        if default is not None and (name, 0) not in self._active:
+            self._active.add((name, 0))
+            said = self.only(*default)
+            self._active.discard((name, 0))
         return self._flags.get(name, said) if isinstance(said, _Unknown) else said
 
     def decided(self) -> Iterator[tuple[ast.If | ast.IfExp, bool]]:
@@ -191,6 +224,8 @@ class Program:
     def _values(self, node: ast.expr, where: Where, far: int) -> Iterator[object]:
         if isinstance(node, ast.Constant):
             yield node.value
+        elif _is_here(node):
+            yield ""
         elif self._settings and _is_chain(node) and not missing(said := taken(ast.unparse(node), self._settings)):
             yield said
         elif far <= 0:
@@ -240,9 +275,8 @@ class Program:
         if isinstance(node, ast.BinOp):
             left, right = self.several(node.left, where, far), self.several(node.right, where, far)
             made = _WORKED_OUT.get(type(node.op))
-            if isinstance(node.op, ast.Add) and len(left) == len(right) == 1:
-                if isinstance(left[0], str) and isinstance(right[0], str):
-                    return left[0] + right[0]
+            if len(left) == len(right) == 1 and isinstance(left[0], str) and isinstance(right[0], str):
+                return left[0] + right[0] if isinstance(node.op, ast.Add) else posixpath.join(left[0], right[0])
             if made is None or not _is_number(left) or not _is_number(right):
                 return UNKNOWN
             try:
@@ -286,6 +320,13 @@ class Program:
             )
         if isinstance(node, ast.Call) and node.args:
             words = dotted(node.func) or [""]
+            if words[-1] == "join" and "path" in words:
+                given_parts = [self.only(one, where, far) for one in node.args]
+                return (
+                    posixpath.join(*map(str, given_parts))
+                    if all(isinstance(one, str) for one in given_parts)
+                    else UNKNOWN
+                )
             if words[-1] in _NUMBERS and len(node.args) == 1:
                 inner = self.several(node.args[0], where, far)
                 return _made(inner[0], _NUMBERS[words[-1]]) if len(inner) == 1 else UNKNOWN
@@ -356,7 +397,8 @@ class Program:
 
     def _alike(self, found: list[Bound], where: Where) -> list[tuple[ast.expr | None, Where]]:
         """What a name is given in the branches that are taken, where that is but one thing."""
-        if len(found) > 1:
+        if len(found) > 1:  # what a command adds to a file's settings nobody sees
+            found = [one for one in found if not (isinstance(one.value, ast.Call) and _last(one.value.func) == "merge")]
             found = [one for one in found if not any(map(self._is_left, one.branches, repeat(one.where)))]
         values = {one.value and ast.dump(one.value) for one in found}
         return [(found[0].value if len(values) == 1 else None, where)]
@@ -415,6 +457,10 @@ class Program:
         made = self._object(node.value, where, far)
         if made is not None:
             yield from self._of_made(made, node.attr, far)
+            return
+        within = self._stands_for(node.value, where, far)
+        if within is not None and isinstance(within[0], ast.Dict):
+            yield from self._of_key(node.value, node.attr, where, far)
             return
         words = dotted(node)
         of = self._classes.get(words[-2]) if words is not None else None
@@ -495,34 +541,98 @@ class Program:
         """`settings["lr"]`, where the dictionary stands in the program; else what is said under the key."""
         within = self._stands_for(node, where, far)
         if within is not None and isinstance(within[0], ast.Dict):
-            value = _under(within[0], key)
-            yield from self.several(value, within[1], far) if value is not None else [UNKNOWN]
+            found = self._under(within[0], key, within[1], far)
+            yield from self.several(*found, far) if found is not None else [UNKNOWN]
             return
         yield self._say(key) if isinstance(key, str) else UNKNOWN
 
     def _stands_for(self, node: ast.expr, where: Where, far: int) -> tuple[ast.expr, Where] | None:
         """The expression that a name, a part of a dictionary or what a function of the program's own returns stands for in the end."""
         for left in range(far, 0, -1):
-            if isinstance(node, ast.Name):
-                made = self._once(node.id, where)
-            elif isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
-                of = self._stands_for(node.value, where, left - 1)
-                value = _under(of[0], node.slice.value) if of is not None and isinstance(of[0], ast.Dict) else None
-                made = (value, of[1]) if of is not None and value is not None else None
-            elif isinstance(node, ast.Attribute) and _last(node.value) == "self" and where.owner is not None:
-                assigned = [
-                    one for each in self._above(where.owner) for one in self._assigned.get((each.name, node.attr), ())
-                ]
-                made = (assigned[0][0], assigned[0][1]) if len(assigned) == 1 and assigned[0][0] is not None else None
-            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in self._functions:
-                of_call = self._functions[node.func.id]
-                given = list(_returned(of_call.function))
-                made = (given[0], of_call) if len(given) == 1 else None
-            else:
+            if isinstance(node, (ast.Dict, ast.Tuple)):
                 return node, where
+            made = self._behind(node, where, left - 1)
             if made is None:
                 return None
+            if made[0] is node:
+                return made
             node, where = made
+        return None
+
+    def _behind(self, node: ast.expr, where: Where, far: int) -> tuple[ast.expr, Where] | None:
+        """The next expression on the way; itself where there is none, None where that is not known."""
+        if isinstance(node, ast.Name):
+            return self._once(node.id, where)
+        if isinstance(node, ast.Subscript):
+            return self._part(node.value, self.only(node.slice, where, far), where, far)
+        if isinstance(node, ast.Attribute) and _last(node.value) == "self" and where.owner is not None:
+            assigned = [
+                one for each in self._above(where.owner) for one in self._assigned.get((each.name, node.attr), ())
+            ]
+            return (assigned[0][0], assigned[0][1]) if len(assigned) == 1 and assigned[0][0] is not None else None
+        if isinstance(node, ast.Attribute):
+            return self._part(node.value, node.attr, where, far)
+        if not isinstance(node, ast.Call):
+            return node, where
+        if isinstance(node.func, ast.Name) and node.func.id in self._functions:
+            of_call = self._functions[node.func.id]
+            given = list(_returned(of_call.function))
+            return (given[0], of_call) if len(given) == 1 else None
+        if self._is_loader(node.func) and node.args:
+            path = self._path(node.args[0], where, far)
+            found = self._opened(path) if path else None
+            return (_as_written(found), where) if isinstance(found, dict) else None
+        if _last(node.func) in _SAME and node.args:
+            return node.args[0], where
+        if _last(node.func) == "get" and isinstance(node.func, ast.Attribute) and len(node.args) in (1, 2):
+            found = self._part(node.func.value, self.only(node.args[0], where, far), where, far)
+            return found or ((node.args[1], where) if len(node.args) == 2 else None)
+        return node, where
+
+    def _part(self, node: ast.expr, key: object, where: Where, far: int) -> tuple[ast.expr, Where] | None:
+        of = self._stands_for(node, where, far)
+        return self._under(of[0], key, of[1], far) if of is not None else None
+
+    def _is_loader(self, called: ast.expr) -> bool:
+        words = dotted(called) or [""]
+        return len(words) > 1 and words[-1] in _LOADERS and words[-2] in _SETTINGS
+
+    def _path(self, node: ast.expr, where: Where, far: int) -> str:
+        """The path of what is opened or read there."""
+        for _ in range(far):
+            said = self.only(node, where, far - 1)
+            if isinstance(said, str):
+                return said
+            if isinstance(node, ast.Name):
+                made = self._once(node.id, where)
+                if made is None:
+                    return ""
+                node, where = made
+            elif isinstance(node, ast.Call) and _last(node.func) in _TEXT_OF:
+                if not node.args and not isinstance(node.func, ast.Attribute):
+                    return ""
+                of_object = isinstance(node.func, ast.Attribute) and (not node.args or _last(node.func) != "str")
+                node = node.func.value if of_object and isinstance(node.func, ast.Attribute) else node.args[0]
+            else:
+                return ""
+        return ""
+
+    def _under(self, node: ast.expr, key: object, where: Where, far: int) -> tuple[ast.expr, Where] | None:
+        """What stands in a dictionary under a key, or in another that is spread in it; of several values the one at a place."""
+        if isinstance(node, ast.Tuple) and isinstance(key, int) and 0 <= key < len(node.elts):
+            return node.elts[key], where
+        if not isinstance(node, ast.Dict):
+            return None
+        for name, value in [*zip(node.keys, node.values, strict=True)][::-1]:
+            if isinstance(name, ast.Constant) and name.value == key:
+                return value, where
+            spread = self._stands_for(value, where, far - 1) if name is None and far > 0 else None
+            if spread is not None and isinstance(spread[0], ast.Dict):
+                found = self._under(spread[0], key, spread[1], far - 1)
+                if found is not None:
+                    return found
+            elif name is None:
+                return None
         return None
 
     def _above(self, owner: ast.ClassDef) -> Iterator[ast.ClassDef]:
@@ -566,14 +676,22 @@ def _last(called: ast.expr) -> str:
     return called.attr if isinstance(called, ast.Attribute) else called.id if isinstance(called, ast.Name) else ""
 
 
-def _under(node: ast.Dict, key: object) -> ast.expr | None:
-    """What stands in a dictionary under a key."""
-    found = [
-        value
-        for name, value in zip(node.keys, node.values, strict=True)
-        if isinstance(name, ast.Constant) and name.value == key
-    ]
-    return found[-1] if found else None
+def _is_here(node: ast.expr) -> bool:
+    """Whether it is a folder around the program: `Path(__file__).resolve().parents[1]`, `os.path.dirname(__file__)`."""
+    found = [one for one in ast.walk(node) if isinstance(one, (ast.Name, ast.Constant))] if _is_chain(node) else []
+    named = [one.id for one in found if isinstance(one, ast.Name)]
+    return "__file__" in named and not any(
+        isinstance(one, ast.Constant) and isinstance(one.value, str) for one in found
+    )
+
+
+def _as_written(value: object) -> ast.expr:
+    """What a file says, as it would stand in a program."""
+    if isinstance(value, dict):
+        return ast.Dict([ast.Constant(one) for one in value], [_as_written(one) for one in value.values()])
+    if isinstance(value, list):
+        return ast.List([_as_written(one) for one in value], ast.Load())
+    return ast.Constant(value) if isinstance(value, (bool, int, float, str, type(None))) else ast.Name("", ast.Load())
 
 
 def _returned(function: ast.FunctionDef | None) -> Iterator[ast.expr]:
@@ -640,6 +758,15 @@ def _flag(call: ast.Call) -> Iterator[tuple[str, bool]]:
         yield str(said.get("dest", name.value.lstrip("-").replace("-", "_"))), bool(default)
 
 
+def _usual(call: ast.Call) -> Iterator[tuple[str, ast.expr]]:
+    """`add_argument("--config", default=str(FOLDER / "sft.yaml"))`."""
+    name = call.args[-1] if call.args and _last(call.func) == "add_argument" else None
+    if isinstance(name, ast.Constant) and isinstance(name.value, str):
+        for one in call.keywords:
+            if one.arg == "default" and not isinstance(one.value, ast.Constant):
+                yield name.value.lstrip("-").replace("-", "_"), one.value
+
+
 def _bindings(node: ast.AST) -> Iterator[tuple[ast.Name | ast.Attribute, ast.expr | None]]:
     """The names and attributes that are set, each with what they are set to; None where that is worked out in another way."""
     targets: list[tuple[ast.AST, ast.expr | None]] = []
@@ -650,7 +777,7 @@ def _bindings(node: ast.AST) -> Iterator[tuple[ast.Name | ast.Attribute, ast.exp
     elif isinstance(node, (ast.AugAssign, ast.For, ast.AsyncFor, ast.comprehension)):
         targets = [(node.target, None)]
     elif isinstance(node, ast.withitem) and node.optional_vars is not None:
-        targets = [(node.optional_vars, None)]
+        targets = [(node.optional_vars, node.context_expr if isinstance(node.context_expr, ast.Call) else None)]
     for target, value in targets:
         if isinstance(target, (ast.Name, ast.Attribute)):
             yield target, value
@@ -664,6 +791,8 @@ def _pairs(target: ast.expr, value: ast.expr) -> list[tuple[ast.AST, ast.expr | 
     """`a, b = 1, 2`, each with its own."""
     if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
         return [*zip(target.elts, value.elts, strict=True)]
+    if isinstance(target, ast.Tuple) and isinstance(value, (ast.Call, ast.Name)):  # what a function returns
+        return [(one, ast.Subscript(value, ast.Constant(at), ast.Load())) for at, one in enumerate(target.elts)]
     return [(target, value)]
 
 
