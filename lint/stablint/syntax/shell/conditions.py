@@ -14,14 +14,14 @@ _PATTERN = frozenset("*?[\\")
 
 class Test:
     """`result` is None where it is not known, `likely` what it is then unless the caller says otherwise: `[[ "${SMOKE:-0}" == "1" ]]`. `empty` is the
-    variable that is asked whether it is empty, `filled` whether it is not."""
+    variable that is asked whether it is empty, `filled` whether it is not; `usual` the one that is asked for what it usually holds."""
 
-    __slots__ = ("empty", "filled", "likely", "result")
+    __slots__ = ("empty", "filled", "likely", "result", "usual")
 
     def __init__(
-        self, result: bool | None = None, empty: str = "", filled: str = "", likely: bool | None = None
+        self, result: bool | None = None, empty: str = "", filled: str = "", likely: bool | None = None, usual: str = ""
     ) -> None:
-        self.result, self.empty, self.filled, self.likely = result, empty, filled, likely
+        self.result, self.empty, self.filled, self.likely, self.usual = result, empty, filled, likely, usual
 
 
 def examine(words: tuple[Word | Array, ...], state: State) -> Test | None:
@@ -56,7 +56,10 @@ def _examine(inner: list[Word], state: State) -> Test:
     if len(inner) == 3 and inner[1].plain() in _EQUAL:
         return _compared(inner[0], inner[2], _EQUAL[inner[1].plain()], state)
     if len(inner) == 3 and inner[1].plain() in _NUMBERS:
-        return Test(_ordered(_text(inner[0], state), _text(inner[2], state), _NUMBERS[inner[1].plain()]))
+        accepted, one, other = _NUMBERS[inner[1].plain()], inner[0], _text(inner[2], state)
+        result = _ordered(_text(one, state), other, accepted)
+        likely = _ordered(_text(one, state, True), other, accepted) if result is None else None
+        return Test(result, likely=likely, usual=_variable(one) if accepted == (0,) else "")
     return Test()
 
 
@@ -69,7 +72,7 @@ def _compared(left: Word, right: Word, equal: bool, state: State) -> Test:
         return Test()
     if one is None:
         usual = _text(left, state, True)
-        return Test(likely=None if usual is None else (usual == other) == equal)
+        return Test(likely=None if usual is None else (usual == other) == equal, usual=_variable(left) if equal else "")
     return Test((one == other) == equal)
 
 
@@ -95,6 +98,10 @@ def _asked(word: Word, state: State) -> str:
     if piece.default is not None and (piece.default.kind != "parts" or piece.default.parts):
         return ""
     return piece.text if from_caller(state.held.get(piece.text)) else ""
+
+
+def _variable(word: Word) -> str:
+    return word.pieces[0].text if len(word.pieces) == 1 and word.pieces[0].kind == "variable" else ""
 
 
 def _text(word: Word, state: State, usual: bool = False) -> str | None:

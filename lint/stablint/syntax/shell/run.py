@@ -176,6 +176,7 @@ class Runner:
             block.likely = False if block.chosen else test.likely
             block.defaulted = test.empty
             block.filled = test.filled
+            block.usual = test.usual if test.likely else ""
 
     def _arm(self, item: Arm) -> None:
         self.tests = []

@@ -23,6 +23,7 @@ class Block:
         self.defaulted = ""  # the arm's condition is that this variable is empty
         self.filled = ""  # or that it is not, so that the next arm's is
         self.dead = False  # the arm ends the script
+        self.usual = ""  # the variable that holds something else in the arms behind this one
         self.likely: bool | None = None  # what the condition of the open arm is, unless the caller says otherwise
         self.chosen = False  # an arm before is taken then
         self.unlikely: list[dict[str, Held | None]] = []  # the ends of arms that are not
@@ -54,6 +55,8 @@ class State(Variables):
         block.taken = None if not block.settled else False
         block.likely = False if block.chosen else None
         block.defaulted, block.filled = block.filled if final else "", ""
+        if block.usual:
+            self.hold(block.usual, Unknown(f"`${block.usual}`{GIVEN}"))
 
     def leave(self) -> None:
         block = self.blocks.pop()
