@@ -28,7 +28,9 @@ def mended(place: Place, kind: str) -> tuple[FileEdits, ...]:
 
 
 def _join_value(place: Place) -> list[Edit]:
-    """`--flag= value`: the blanks go."""
+    """`--flag= value`: the blanks go; `--flag: value`: the colon."""
+    if place.document.text.text[place.end - 1 : place.end] == ":":
+        return [Edit(place.end - 1, place.end, "")]
     found = _BLANKS_AFTER_EQUALS.match(place.document.text.text, place.start, place.end)
     if found is None:
         raise Impossible("the value is not behind the sign")

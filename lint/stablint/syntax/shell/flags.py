@@ -10,7 +10,7 @@ from stablint.syntax.shell.embedded import json_object
 from stablint.syntax.shell.values import Chunk, Field, scalar
 from stablint.syntax.tree import Entry, Mapping, Node, Problem, Scalar, Sequence
 
-_FLAG = re.compile(r"(--?)([A-Za-z_][\w.\-]*)(=?)", re.DOTALL)
+_FLAG = re.compile(r"(--?)([A-Za-z_][\w.\-]*)(=|:\Z|)", re.DOTALL)
 _NEGATIVE = re.compile(r"-[0-9.]")
 
 
@@ -34,6 +34,7 @@ class _Flag:
         )
         self.values: list[Scalar | Mapping] = [] if value is None else [value_of(value)]
         self.closed = value is not None
+        self.colon = _text(field) == "--" + key + ":"  # written as in YAML
         self.empty = value is not None and not value.chunks and dashes > 1  # `-F= word`: the sign is the value
 
     def takes_unknown(self) -> bool:
@@ -72,6 +73,9 @@ def arguments(source: str, fields: Iterable[Field], end: int) -> Arguments:
             only_positionals = True
         elif (text is None or text[:1] == "-") and (flag := _flag(field)):
             flags.append(flag)
+            if flag.colon:
+                message = f"colon behind `--{flag.key}`: no parser knows a flag of that name"
+                problems.append(Problem("shell-broken-flag", message, flag.bare.start, field.end))
         elif text is None and _unknown_flag(field):
             is_open = True
             if current:
@@ -136,9 +140,9 @@ def _flag(field: Field) -> _Flag | None:
     if not found or _NEGATIVE.match(first.value):
         return None
     dashes, key, equals = found.groups()
-    if equals:
+    if equals == "=":
         return _Flag(field, len(dashes), key, _behind(field, first, found.end()))
-    if found.end() < len(first.value) or len(field.chunks) > 1:
+    if found.end() < len(first.value) or len(field.chunks) > 1 or (equals and dashes != "--"):
         return None
     return _Flag(field, len(dashes), key, None)
 
