@@ -7,21 +7,9 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = [
-    "Cause",
-    "Report",
-    "TrainingGuard",
-    "TrainingStopped",
-    "UnsafeConfig",
-    "__version__",
-    "advise",
-    "assert_safe",
-    "check",
-    "diagnose",
-    "fit",
-    "new",
-    "to_model",
-    "to_text",
-]
+    "Cause", "Report", "TrainingGuard", "TrainingStopped", "UnsafeConfig", "__version__", "advise", "assert_safe", "check", "diagnose", "fit",
+    "new", "to_model", "to_text",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> "Any":

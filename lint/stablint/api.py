@@ -404,18 +404,6 @@ def to_model(report: Report) -> report_schema.ReportDocument:
 
 
 __all__ = [
-    "Cause",
-    "Diagnostic",
-    "Report",
-    "TrainingGuard",
-    "TrainingStopped",
-    "UnsafeConfig",
-    "advise",
-    "assert_safe",
-    "check",
-    "diagnose",
-    "fit",
-    "new",
-    "to_model",
-    "to_text",
-]
+    "Cause", "Diagnostic", "Report", "TrainingGuard", "TrainingStopped", "UnsafeConfig", "advise", "assert_safe", "check", "diagnose", "fit",
+    "new", "to_model", "to_text",
+]  # fmt: skip

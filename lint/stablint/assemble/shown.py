@@ -70,15 +70,9 @@ def _with(part: Part, kept: list[Statement]) -> Part:
 
 
 # What says how it trains, before any word of the program's own.
-_WAYS = frozenset(
-    {
-        "training.finetuning_type",
-        "training.adapter",
-        "lora.use_peft",
-        "training.projector_only",
-        "training.tunable_parts",
-    }
-)
+_WAYS = frozenset({
+    "training.finetuning_type", "training.adapter", "lora.use_peft", "training.projector_only", "training.tunable_parts",
+})  # fmt: skip
 _LENGTHS = frozenset({"training.max_length", "data.block_size"})
 
 
@@ -92,19 +86,10 @@ def _is_default(one: Statement) -> bool:
     return isinstance(one.origin, Explicit) and one.origin.layer == "script-default"
 
 
-_SAID_BY_COMMANDS = frozenset(
-    {
-        "training.learning_rate",
-        "training.num_train_epochs",
-        "training.max_steps",
-        "training.per_device_train_batch_size",
-        "training.gradient_accumulation_steps",
-        "training.max_length",
-        "data.block_size",
-        "trainer.max_seq_length",
-        "model.name_or_path",
-    }
-)
+_SAID_BY_COMMANDS = frozenset({
+    "training.learning_rate", "training.num_train_epochs", "training.max_steps", "training.per_device_train_batch_size",
+    "training.gradient_accumulation_steps", "training.max_length", "data.block_size", "trainer.max_seq_length", "model.name_or_path",
+})  # fmt: skip
 
 
 # What DeepSpeed's own file says in the place of an option.

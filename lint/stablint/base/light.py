@@ -11,17 +11,8 @@ import re
 import sys
 
 __all__ = [
-    "TYPE_CHECKING",
-    "Any",
-    "BinaryIO",
-    "NamedTuple",
-    "ParamSpec",
-    "Pattern",
-    "TextIO",
-    "TypeVar",
-    "Union",
-    "cast",
-]
+    "TYPE_CHECKING", "Any", "BinaryIO", "NamedTuple", "ParamSpec", "Pattern", "TextIO", "TypeVar", "Union", "cast",
+]  # fmt: skip
 
 TYPE_CHECKING = False
 if TYPE_CHECKING or sys.version_info >= (3, 14):  # where annotations are kept in another way

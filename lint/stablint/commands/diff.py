@@ -31,18 +31,8 @@ _DOES = (
 )  # fmt: skip
 _KIND = frozenset({"model.type", "model.parameters", "model.native_dtype"})
 _ORDER = (
-    "derived",
-    "model",
-    "training",
-    "trainer",
-    "lora",
-    "quantization",
-    "deepspeed",
-    "accelerate",
-    "fsdp",
-    "launch",
-    "data",
-)
+    "derived", "model", "training", "trainer", "lora", "quantization", "deepspeed", "accelerate", "fsdp", "launch", "data",
+)  # fmt: skip
 _LIBRARIES = ("transformers", "trl", "peft", "accelerate", "deepspeed")
 
 

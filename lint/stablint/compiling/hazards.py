@@ -25,22 +25,8 @@ _FACT = re.compile(
     r"(training|trainer|deepspeed|accelerate|fsdp|lora|quantization|model|tokenizer|data|launch|target|versions|derived|file|item)(\.[A-Za-z0-9_-]+)*\Z"
 )
 HOT = (
-    "id",
-    "code",
-    "severity",
-    "bites_at",
-    "grade",
-    "when",
-    "at",
-    "versions",
-    "each",
-    "yields_to",
-    "reads",
-    "quiet",
-    "once",
-    "keys",
-    "error_when",
-)
+    "id", "code", "severity", "bites_at", "grade", "when", "at", "versions", "each", "yields_to", "reads", "quiet", "once", "keys", "error_when",
+)  # fmt: skip
 UNARY = frozenset({"is-integer", "one-of-enum", "is-set", "is-absent", "is-default", "exists-file", "unknown-key"})
 
 

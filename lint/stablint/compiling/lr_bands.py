@@ -10,20 +10,8 @@ from stablint.compiling.reading import read_yaml
 READS = ("lr_bands.yaml", "recipes.yaml")
 
 _COLUMNS = (
-    "url",
-    "model",
-    "objective",
-    "method",
-    "billions",
-    "lr",
-    "batch",
-    "warmup",
-    "scheduler",
-    "clip",
-    "optimizer",
-    "r",
-    "alpha",
-)
+    "url", "model", "objective", "method", "billions", "lr", "batch", "warmup", "scheduler", "clip", "optimizer", "r", "alpha",
+)  # fmt: skip
 
 
 def compile_lr_bands(folder: Path) -> dict[str, object]:

@@ -14,23 +14,9 @@ READS = ("models",)
 _TYPE_KEYS = frozenset(
     "class custom_code layers linear linear_before_5 embeddings moe router expert_parameters attention since fp16 note".split()  # noqa: SIM905
 )
-_LINE_KEYS = frozenset(
-    [
-        "name",
-        "also",
-        "only_first",
-        "only_sizes",
-        "by_id",
-        "type",
-        "dtype",
-        "is_moe",
-        "needs_size",
-        "quantised",
-        "fp16",
-        "sizes",
-        "source",
-    ]
-)
+_LINE_KEYS = frozenset([
+    "name", "also", "only_first", "only_sizes", "by_id", "type", "dtype", "is_moe", "needs_size", "quantised", "fp16", "sizes", "source",
+])  # fmt: skip
 _SIZE_KEYS = tuple(SIZE)
 _OTHER_SIZE_KEYS = frozenset(
     "published source experts_per_token expert_width shared_experts dense_layers checkpoints".split()  # noqa: SIM905

@@ -12,31 +12,13 @@ from stablint.compiling.reading import read_yaml
 from stablint.run.framework import Framework
 
 READS = (
-    "advice",
-    "frameworks",
-    "gpus",
-    "hazards",
-    "keys",
-    "knobs.yaml",
-    "messages",
-    "models",
-    "open_settings.yaml",
-    "releases",
-    "shipped.yaml",
-    "words.json",
-    "words_for_secrets.txt",
-    "words_of_comments.txt",
-)
+    "advice", "frameworks", "gpus", "hazards", "keys", "knobs.yaml", "messages", "models", "open_settings.yaml", "releases", "shipped.yaml",
+    "words.json", "words_for_secrets.txt", "words_of_comments.txt",
+)  # fmt: skip
 
 _SOURCES = (
-    "releases/*.json",
-    "keys/*",
-    "words.json",
-    "frameworks/*",
-    "gpus/*",
-    "shipped.yaml",
-    "knobs.yaml",
-)
+    "releases/*.json", "keys/*", "words.json", "frameworks/*", "gpus/*", "shipped.yaml", "knobs.yaml",
+)  # fmt: skip
 _CALLED = ("models/*",)
 """Names of models are words that anybody may think of: `firefly`. They stay where a model is named."""
 _ONE_WORD = re.compile(r"[a-z][a-z0-9]*\Z")

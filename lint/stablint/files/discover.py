@@ -47,19 +47,9 @@ _NAMES = {
 _JSON = frozenset({".conf", ".config"})  # DeepSpeed files are called so
 _DATABRICKS = "# Databricks notebook source"
 # Folders that hold no training configuration of the user's; `.`-folders are skipped as well.
-_SKIPPED = frozenset(
-    {
-        "node_modules",
-        "__pycache__",
-        "venv",
-        "site-packages",
-        "wandb",
-        "mlruns",
-        "dist",
-        "build",
-        "unsloth_compiled_cache",
-    }
-)
+_SKIPPED = frozenset({
+    "node_modules", "__pycache__", "venv", "site-packages", "wandb", "mlruns", "dist", "build", "unsloth_compiled_cache",
+})  # fmt: skip
 # Libraries that repositories carry a copy of, each with a file that only it has.
 _LIBRARIES = {
     "accelerate": "accelerator.py",

@@ -26,22 +26,8 @@ _KEYED = Pattern(
 _NAMED = Pattern(r"(?:^|[{,\n])[ \t]*[\"']?(model_name_or_path|base_model|output_dir)[\"']?[ \t]*:")
 # Kinds of files in which settings are only spoken of, however they are named: `stablint *` on a README.
 _PROSE = (
-    ".md",
-    ".markdown",
-    ".rst",
-    ".adoc",
-    ".txt",
-    ".tex",
-    ".html",
-    ".htm",
-    ".xml",
-    ".svg",
-    ".csv",
-    ".tsv",
-    ".log",
-    ".patch",
-    ".diff",
-)
+    ".md", ".markdown", ".rst", ".adoc", ".txt", ".tex", ".html", ".htm", ".xml", ".svg", ".csv", ".tsv", ".log", ".patch", ".diff",
+)  # fmt: skip
 # Markdown, and what a program fills in before anybody reads it.
 _OTHER = Pattern(r"^```|\{\{|\{%", re.MULTILINE)
 

@@ -66,21 +66,8 @@ _APART, _APART_EXPANDABLE = Range(0.0, 1.0, 1.0), Range(0.0, 0.0, 1.0)
 # Seen before the first step: 5% above the arithmetic at least in 21 notebooks that print it.
 _MOST_ROWS = 8  # a batch that nobody states
 _SMALL = (
-    "adapter",
-    "adapter_v2",
-    "prompt",
-    "prefix",
-    "p_tuning",
-    "ia3",
-    "vera",
-    "bone",
-    "boft",
-    "oft",
-    "reft",
-    "llamapro",
-    "longlora",
-    "adalora",
-)
+    "adapter", "adapter_v2", "prompt", "prefix", "p_tuning", "ia3", "vera", "bone", "boft", "oft", "reft", "llamapro", "longlora", "adalora",
+)  # fmt: skip
 _IN_PLACE = Range(6.0, 8.0, 0.0)
 _LOADING = Range(0.0, 0.0, 0.05)
 

@@ -105,22 +105,9 @@ def plain_value(node: Node) -> Any:
 
 
 # By convention what begins with a capital is a class, whose call gives an object; these give a value of their type.
-_NEVER_NULL = frozenset(
-    {
-        "str",
-        "int",
-        "float",
-        "bool",
-        "list",
-        "dict",
-        "tuple",
-        "set",
-        "os.path.join",
-        "os.path.abspath",
-        "json.load",
-        "json.loads",
-    }
-)
+_NEVER_NULL = frozenset({
+    "str", "int", "float", "bool", "list", "dict", "tuple", "set", "os.path.join", "os.path.abspath", "json.load", "json.loads",
+})  # fmt: skip
 
 
 Rows = Table[str, "Row | tuple[Row, ...]"]

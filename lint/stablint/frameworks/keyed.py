@@ -89,17 +89,8 @@ class Keyed:
 
 _SURE = 95
 _SCOPES = (
-    "training",
-    "lora",
-    "quantization",
-    "model",
-    "deepspeed",
-    "accelerate",
-    "fsdp",
-    "data",
-    "trainer",
-    "tokenizer",
-)
+    "training", "lora", "quantization", "model", "deepspeed", "accelerate", "fsdp", "data", "trainer", "tokenizer",
+)  # fmt: skip
 
 
 def _no_other(key: str) -> None:

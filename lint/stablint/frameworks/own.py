@@ -91,17 +91,9 @@ _SWITCHES = ("enabled", "enable", "use", "use_quantization", "active")
 _QUANTISES = Pattern(r"(?:load_in_|use_)[48]bit\Z|use_qlora\Z|bnb_4bit_\w+\Z")
 # A trainer's section says `steps` and `epochs` of the run.
 _OF_TRAIN = _named("training.max_steps", "plain", "steps", "total_steps")
-_SPECIAL = frozenset(
-    [
-        "kl_coef",
-        "group_size",
-        "num_generations",
-        "max_completion_length",
-        "trust_remote_code",
-        "attn_implementation",
-        "attn_impl",
-    ]
-)
+_SPECIAL = frozenset([
+    "kl_coef", "group_size", "num_generations", "max_completion_length", "trust_remote_code", "attn_implementation", "attn_impl",
+])  # fmt: skip
 # Sections by what their names say that they are about; the rest are read as of the training.
 _LORA = Pattern(r"lora|peft|adapter", re.IGNORECASE)
 _OPTIMIZER = Pattern(r"optim", re.IGNORECASE)
@@ -139,15 +131,9 @@ _OF_LANGUAGE_MODELS = frozenset(
     {"training.gradient_accumulation_steps", "training.max_length", "training.gradient_checkpointing", "training.stage", "training.finetuning_type",
      "quantization.load_in_4bit", "lora.r", "lora.lora_alpha", "training.packing"}
 )  # fmt: skip
-_OF_A_TRAINER = frozenset(
-    {
-        "per_device_train_batch_size",
-        "lr_scheduler_type",
-        "warmup_ratio",
-        "model_name_or_path",
-        "gradient_accumulation_steps",
-    }
-)
+_OF_A_TRAINER = frozenset({
+    "per_device_train_batch_size", "lr_scheduler_type", "warmup_ratio", "model_name_or_path", "gradient_accumulation_steps",
+})  # fmt: skip
 
 
 def recognise(keys: frozenset[str], block: Block) -> int:

@@ -28,15 +28,9 @@ _ONLY_SECOND = frozenset({
     "train_dataset_sample", "use_flash_attn", "eval_batch_size", "batch_size", "bnb_4bit_comp_dtype", "dtype", "dataset_test_ratio",
     "custom_train_dataset_path",
 })  # fmt: skip
-_MEGATRON = frozenset(
-    {
-        "micro_batch_size",
-        "global_batch_size",
-        "tensor_model_parallel_size",
-        "lr_warmup_fraction",
-        "pipeline_model_parallel_size",
-    }
-)
+_MEGATRON = frozenset({
+    "micro_batch_size", "global_batch_size", "tensor_model_parallel_size", "lr_warmup_fraction", "pipeline_model_parallel_size",
+})  # fmt: skip
 _OF_MEGATRON = _MEGATRON | {"lr", "min_lr", "clip_grad"}
 _STAGES = {"sft": "sft", "pt": "pretrain"}
 _TASKS = frozenset({"seq_cls", "embedding", "reranker", "generative_reranker"})

@@ -17,16 +17,8 @@ from stablint.syntax.tree import Command, Entry, Mapping, Node, Scalar, Sequence
 
 ROWS = table("torchtune")
 _SECTIONS = (
-    "model",
-    "tokenizer",
-    "optimizer",
-    "checkpointer",
-    "dataset",
-    "loss",
-    "metric_logger",
-    "quantizer",
-    "lr_scheduler",
-)
+    "model", "tokenizer", "optimizer", "checkpointer", "dataset", "loss", "metric_logger", "quantizer", "lr_scheduler",
+)  # fmt: skip
 _REFERENCE = re.compile(r"\$\{([A-Za-z_][\w.]*)\}")
 # By the class: its package changed with 0.3 (torchtune.modules.loss, torchtune.rlhf.loss), and a file may name the old one.
 _LOSSES = {"DPOLoss": "dpo", "RSOLoss": "dpo", "IPOLoss": "dpo", "PPOLoss": "ppo", "GRPOLoss": "grpo"}

@@ -17,19 +17,9 @@ from stablint.hardware.names import BRANDS, Words, instance_key, squeeze, take_a
 from stablint.syntax.tree import Unknown
 
 FIELDS = (
-    "vendor",
-    "arch",
-    "device",
-    "compute_capability",
-    "native_bf16",
-    "emulated_bf16",
-    "fp16_tensor_cores",
-    "tf32",
-    "fp8",
-    "flash_attention_2",
-    "memory_gib",
-    "reported_gib",
-)
+    "vendor", "arch", "device", "compute_capability", "native_bf16", "emulated_bf16", "fp16_tensor_cores", "tf32", "fp8", "flash_attention_2",
+    "memory_gib", "reported_gib",
+)  # fmt: skip
 _MEMORY = r"(?<![a-z0-9.])(\d{1,3}(?:\.\d+)?)\s*(?:gib|gb|g)(?![a-z0-9])"
 _MEBIBYTES = r"(?<![a-z0-9.])(\d{4,6})\s*mi?b\b"
 _SLICE = r"\bmig\s*\d+g\.(\d+)gb\b"

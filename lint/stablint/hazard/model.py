@@ -131,16 +131,9 @@ def from_row(row: dict[str, Any]) -> Hazard:
 
 
 # Words about a setting that are empty for one that its class has, unchanged, in the chosen release.
-_CHANGE_WORDS = frozenset(
-    {
-        "item.removed_in",
-        "item.renamed_to",
-        "item.moved_to",
-        "item.deprecated_in",
-        "item.added_in",
-        "item.suggestion",
-    }
-)
+_CHANGE_WORDS = frozenset({
+    "item.removed_in", "item.renamed_to", "item.moved_to", "item.deprecated_in", "item.added_in", "item.suggestion",
+})  # fmt: skip
 
 
 def asks_about_change(hazard: Hazard) -> bool:

@@ -8,17 +8,8 @@ from stablint.base.libraries import metadata
 from stablint.run.releases.allowed import Releases
 
 LIBRARIES = (
-    "transformers",
-    "trl",
-    "peft",
-    "accelerate",
-    "deepspeed",
-    "torch",
-    "bitsandbytes",
-    "unsloth",
-    "flash-attn",
-    "datasets",
-)
+    "transformers", "trl", "peft", "accelerate", "deepspeed", "torch", "bitsandbytes", "unsloth", "flash-attn", "datasets",
+)  # fmt: skip
 
 
 def installed(libraries: Iterable[str] = LIBRARIES) -> dict[str, str]:

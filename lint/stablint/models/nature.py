@@ -123,28 +123,9 @@ def _whole(words: Tokens, number: int) -> bool:
 
 
 # Words of a name that say how a checkpoint was made, or for what, and not of which architecture it is.
-_MAKING = frozenset(
-    [
-        "base",
-        "chat",
-        "dpo",
-        "fp",
-        "grpo",
-        "hf",
-        "instruct",
-        "it",
-        "kto",
-        "large",
-        "medium",
-        "orpo",
-        "ppo",
-        "pt",
-        "sft",
-        "small",
-        "v",
-        "xl",
-    ]
-)
+_MAKING = frozenset([
+    "base", "chat", "dpo", "fp", "grpo", "hf", "instruct", "it", "kto", "large", "medium", "orpo", "ppo", "pt", "sft", "small", "v", "xl",
+])  # fmt: skip
 # Words at its end that say in which form the weights are stored, and those that stand before a number there.
 _STORED = frozenset(
     ["128g", "32g", "4bit", "8bit", "aqlm", "awq", "bf", "bitsandbytes", "bnb", "dynamic", "eetq", "fp", "gguf", "gptq", "hf", "hqq", "int", "mlx", "mxfp",

@@ -326,21 +326,9 @@ _OTHER_USES = frozenset(
      "serving", "server", "deploy", "deployment", "api", "web", "webui", "ui", "app", "gradio", "streamlit", "lint", "ci", "mac", "macos", "mps",
      "windows"]
 )  # fmt: skip
-_LISTS = frozenset(
-    [
-        "freeze",
-        "pip_freeze",
-        "pip-freeze",
-        "pip_list",
-        "packages",
-        "dependencies",
-        "deps",
-        "environment",
-        "env",
-        "reqs",
-        "req",
-    ]
-)
+_LISTS = frozenset([
+    "freeze", "pip_freeze", "pip-freeze", "pip_list", "packages", "dependencies", "deps", "environment", "env", "reqs", "req",
+])  # fmt: skip
 _FOR_READERS = frozenset(["readme", "install", "installation", "installing"])
 
 

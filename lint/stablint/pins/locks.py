@@ -235,22 +235,9 @@ _CARRIED = ("accelerate", "deepspeed", "peft", "transformers", "trl")
 
 
 # Folders for what others have written.
-_OTHERS_CODE = frozenset(
-    [
-        "lib",
-        "libs",
-        "third_party",
-        "third-party",
-        "thirdparty",
-        "3rdparty",
-        "external",
-        "externals",
-        "vendor",
-        "submodules",
-        "deps",
-        "packages",
-    ]
-)
+_OTHERS_CODE = frozenset([
+    "lib", "libs", "third_party", "third-party", "thirdparty", "3rdparty", "external", "externals", "vendor", "submodules", "deps", "packages",
+])  # fmt: skip
 
 
 def _carried(folder: str, names: list[str]) -> Iterator[tuple[str, str]]:

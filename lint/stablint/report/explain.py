@@ -85,22 +85,9 @@ def bites(hazard: Mapping[str, Any]) -> str:
 
 
 _SHOWN = (
-    "code",
-    "id",
-    "title",
-    "severity",
-    "bites_at",
-    "why",
-    "when",
-    "error_when",
-    "each",
-    "loop",
-    "versions",
-    "fine_when",
-    "remedies",
-    "evidence",
+    "code", "id", "title", "severity", "bites_at", "why", "when", "error_when", "each", "loop", "versions", "fine_when", "remedies", "evidence",
     "examples",
-)
+)  # fmt: skip
 
 
 def as_data(hazard: Mapping[str, Any], recipes: Sequence[Mapping[str, Any]], says: Sequence[str]) -> dict[str, Any]:

@@ -22,19 +22,9 @@ from stablint.syntax.tree import Document, Entry
 # Blocks of joined rows: `[t[i : i + args.window_size] for i in range(0, total, args.window_size)]`.
 _DIVIDES = re.compile(r"range\(\s*0\s*,\s*\w+\s*,\s*(?:\w{1,40}\.){0,6}(\w{1,60})\s*\)")
 _SURE = (
-    "max_source_length",
-    "max_len",
-    "max_input_length",
-    "max_seq_len",
-    "max_seq_length",
-    "cutoff_len",
-    "model_max_length",
-    "block_size",
-    "ctx_len",
-    "context_length",
-    "sequence_length",
-    "seq_length",
-)
+    "max_source_length", "max_len", "max_input_length", "max_seq_len", "max_seq_length", "cutoff_len", "model_max_length", "block_size",
+    "ctx_len", "context_length", "sequence_length", "seq_length",
+)  # fmt: skip
 _CUTS = re.compile(r"tokeni[sz]er|tokeni[sz]e\Z|\btok\b|processor|encode_plus\Z", re.IGNORECASE)
 _OF_A_TEST = re.compile(r"eval|valid|test|infer|generat|predict|sampl", re.IGNORECASE)
 

@@ -16,7 +16,7 @@ from itertools import repeat
 from stablint.base.light import NamedTuple
 from stablint.repository.objects import missing, taken
 from stablint.syntax.python.parse import tree_of
-from stablint.syntax.python.scope import dotted
+from stablint.syntax.python.scope import default_of, dotted, parameters_of
 
 _FAR = 9  # callers of callers, and what is assigned in turn
 _MOST = 400_000  # characters of a program and its modules
@@ -373,7 +373,7 @@ class Program:
         scope: Where | None = where
         while scope is not None and scope.function is not None:
             found = self._bound.get(id(scope.function), {}).get(name, [])
-            if name in _parameters(scope.function):
+            if name in parameters_of(scope.function):
                 return [(None, scope)] if found else list(self._handed(name, scope))
             if found:
                 return self._alike(found, scope)
@@ -419,7 +419,7 @@ class Program:
         function = where.function
         assert function is not None
         calls = list(self._callers(where))
-        default = _default(function, name)
+        default = default_of(function, name)
         if not calls or len(calls) > _MANY:
             said = self._say(name) if not calls else UNKNOWN  # whoever starts the program, by fire
             known = isinstance(said, (bool, int, float, str))
@@ -524,7 +524,7 @@ class Program:
             of = self._classes.get(words[-1]) if len(words) < 3 else None
             return Made(of, node, where) if of is not None else None
         if isinstance(node, ast.Name):
-            if where.function is not None and node.id in _parameters(where.function):
+            if where.function is not None and node.id in parameters_of(where.function):
                 handed = self._meant(node.id, where)
                 found = [self._object(one, place, far - 1) if one else None for one, place in handed]
                 return found[0] if len(found) == 1 else None
@@ -721,10 +721,6 @@ def _made(value: object, of: type) -> object:
         return UNKNOWN
 
 
-def _parameters(function: ast.FunctionDef) -> list[str]:
-    return [one.arg for one in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)]
-
-
 def argument(call: ast.Call, function: ast.FunctionDef, name: str, of_class: bool) -> ast.expr | None:
     given = next((one.value for one in call.keywords if one.arg == name), None)
     order = [one.arg for one in (*function.args.posonlyargs, *function.args.args)][1 if of_class else 0 :]
@@ -734,15 +730,6 @@ def argument(call: ast.Call, function: ast.FunctionDef, name: str, of_class: boo
 
 def _is_spread(call: ast.Call) -> bool:
     return any(isinstance(one, ast.Starred) for one in call.args)
-
-
-def _default(function: ast.FunctionDef, name: str) -> ast.expr | None:
-    every = (*function.args.posonlyargs, *function.args.args)
-    given = dict(zip([one.arg for one in every][::-1], function.args.defaults[::-1], strict=False))
-    given |= {
-        one.arg: value for one, value in zip(function.args.kwonlyargs, function.args.kw_defaults, strict=True) if value
-    }
-    return given.get(name)
 
 
 def _flag(call: ast.Call) -> Iterator[tuple[str, bool]]:

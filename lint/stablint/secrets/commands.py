@@ -143,18 +143,8 @@ _TEXT = Pattern(r"""\\{0,2}(["'])((?:(?!\\{0,2}\1)[^\n]){0,400})\\{0,2}\1""")
 _BARE = Pattern(r"""[^\s;|&<>()"'`\\]{1,400}""")
 _KIND = Pattern(r"(?:env|file|fd|stdin):|stdin\Z")
 _PAIRED = (
-    "-u",
-    "--user",
-    "--proxy-user",
-    "-U",
-    "-a",
-    "--auth",
-    "-b",
-    "--cookie",
-    "--src-creds",
-    "--dest-creds",
-    "--creds",
-)
+    "-u", "--user", "--proxy-user", "-U", "-a", "--auth", "-b", "--cookie", "--src-creds", "--dest-creds", "--creds",
+)  # fmt: skip
 """Of `user:…` the user stays, of `session=…` the name."""
 
 

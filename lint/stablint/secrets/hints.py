@@ -46,30 +46,9 @@ SHORT = ("pass", "pat", "sk", "ak", "sas", "api", "pw", "psw", "otp", "mdp", "cl
 """These count where a sign follows, or where a flag ends in them."""
 
 IN_SHAPES = (
-    "://",
-    ":\\/\\/",
-    "login",
-    "curl",
-    "wget",
-    "sshpass",
-    "mysql",
-    "redis-cli",
-    "docker",
-    "hooks.",
-    "/hook/",
-    "echo ",
-    "printf ",
-    "<<<",
-    "basic ",
-    "identified by",
-    "jdbc:oracle:",
-    "oss2.",
-    "s3filesystem(",
-    "comet_ml.",
-    ".connect(",
-    "expect",
-    "passwd",
-)
+    "://", ":\\/\\/", "login", "curl", "wget", "sshpass", "mysql", "redis-cli", "docker", "hooks.", "/hook/", "echo ", "printf ", "<<<",
+    "basic ", "identified by", "jdbc:oracle:", "oss2.", "s3filesystem(", "comet_ml.", ".connect(", "expect", "passwd",
+)  # fmt: skip
 """In small letters: what stands beside secrets that are known by their surroundings."""
 
 IN_COMMANDS = (

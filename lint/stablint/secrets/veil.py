@@ -39,40 +39,11 @@ _COMMON = frozenset(
         " exclusive partition echo exit source huggingface",
     )
 )
-_PLAIN = frozenset(
-    [
-        "model",
-        "path",
-        "type",
-        "dataset",
-        "datasets",
-        "split",
-        "template",
-        "field",
-        "optim",
-        "optimizer",
-        "scheduler",
-        "project",
-        "backend",
-        "device",
-        "stage",
-        "method",
-        "adapter",
-        "component",
-        "dir",
-        "dtype",
-        "file",
-        "tokenizer",
-        "strategy",
-        "mode",
-        "kind",
-        "phase",
-        "precision",
-        "accelerator",
-        "level",
-        "arch",
-    ]
-)
+_PLAIN = frozenset([
+    "model", "path", "type", "dataset", "datasets", "split", "template", "field", "optim", "optimizer", "scheduler", "project", "backend",
+    "device", "stage", "method", "adapter", "component", "dir", "dtype", "file", "tokenizer", "strategy", "mode", "kind", "phase", "precision",
+    "accelerator", "level", "arch",
+])  # fmt: skip
 _SAID = re.compile(r"#\s*(?:stablint|noqa|type|fmt|ruff|pylint|!|SBATCH|PBS|%%|-\*-)")
 
 

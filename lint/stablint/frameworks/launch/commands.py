@@ -476,21 +476,9 @@ def _settings_of(command: Command) -> Iterator[tuple[str, Scalar]]:
 
 
 # Modules that run the program that they are given, with the flags behind it.
-_RUNS_A_FILE = frozenset(
-    [
-        "pdb",
-        "ipdb",
-        "pudb",
-        "cProfile",
-        "profile",
-        "trace",
-        "coverage",
-        "scalene",
-        "viztracer",
-        "memory_profiler",
-        "line_profiler",
-    ]
-)
+_RUNS_A_FILE = frozenset([
+    "pdb", "ipdb", "pudb", "cProfile", "profile", "trace", "coverage", "scalene", "viztracer", "memory_profiler", "line_profiler",
+])  # fmt: skip
 _MODULE = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
 
 

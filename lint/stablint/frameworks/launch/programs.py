@@ -20,19 +20,9 @@ class Program(NamedTuple):
 
 
 # Programs and modules that serve or measure models, and share flags with trainers (`--dtype float16`, `--model`).
-_SERVE = frozenset(
-    {
-        "vllm",
-        "sglang",
-        "lmdeploy",
-        "lm_eval",
-        "text-generation-launcher",
-        "text_generation_server",
-        "tritonserver",
-        "mii",
-        "fastchat",
-    }
-)
+_SERVE = frozenset({
+    "vllm", "sglang", "lmdeploy", "lm_eval", "text-generation-launcher", "text_generation_server", "tritonserver", "mii", "fastchat",
+})  # fmt: skip
 
 
 def trains(target: Command) -> bool:

@@ -29,25 +29,9 @@ _LIBRARIES = frozenset(
     {"transformers", "trl", "torch", "accelerate", "deepspeed", "datasets", "bitsandbytes", "wandb", "logging", "tqdm", "pprint", "liger_kernel",
      "sentence_transformers"}
 )  # fmt: skip
-_BUILTINS = frozenset(
-    {
-        "print",
-        "len",
-        "type",
-        "isinstance",
-        "hasattr",
-        "getattr",
-        "setattr",
-        "id",
-        "sum",
-        "dict",
-        "list",
-        "tuple",
-        "str",
-        "repr",
-        "vars",
-    }
-)
+_BUILTINS = frozenset({
+    "print", "len", "type", "isinstance", "hasattr", "getattr", "setattr", "id", "sum", "dict", "list", "tuple", "str", "repr", "vars",
+})  # fmt: skip
 
 
 def elsewhere(module: Module) -> bool:

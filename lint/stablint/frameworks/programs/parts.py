@@ -190,19 +190,8 @@ def _loader(block: Block, call: Call) -> Fragment:
 
 
 _TEXT_TO_TEXT = (
-    "T5",
-    "MT5",
-    "UMT5",
-    "Bart",
-    "MBart",
-    "Pegasus",
-    "PegasusX",
-    "LongT5",
-    "BlenderbotSmall",
-    "Blenderbot",
-    "SwitchTransformers",
-    "M2M100",
-)
+    "T5", "MT5", "UMT5", "Bart", "MBart", "Pegasus", "PegasusX", "LongT5", "BlenderbotSmall", "Blenderbot", "SwitchTransformers", "M2M100",
+)  # fmt: skip
 # Ends of the names of model classes, and what a model with such a head is trained for.
 _HEADS = (
     (("ForSequenceClassification", "ForTextEncoding"), "classification"),

@@ -150,18 +150,9 @@ class _Calls:
 
 
 # Arguments of trainers that may hold a model, but none that is trained.
-_OTHER_MODELS = frozenset(
-    [
-        "ref_model",
-        "reward_model",
-        "value_model",
-        "teacher_model",
-        "reward_funcs",
-        "judge",
-        "compute_metrics",
-        "callbacks",
-    ]
-)
+_OTHER_MODELS = frozenset([
+    "ref_model", "reward_model", "value_model", "teacher_model", "reward_funcs", "judge", "compute_metrics", "callbacks",
+])  # fmt: skip
 
 
 def reached(nodes: Iterable[Node]) -> set[int]:

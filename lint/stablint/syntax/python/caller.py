@@ -17,31 +17,14 @@ if TYPE_CHECKING:
     from stablint.syntax.python.values import Values
 
 # Functions that fill the class that they are given, whose fields the command line sets.
-_FILLING = frozenset(
-    [
-        "datargs.parse",
-        "datargs.make.parse",
-        "tyro.cli",
-        "simple_parsing.parse",
-        "draccus.parse",
-        "pyrallis.parse",
-        "chz.entrypoint",
-        "tap.tapify",
-    ]
-)
+_FILLING = frozenset([
+    "datargs.parse", "datargs.make.parse", "tyro.cli", "simple_parsing.parse", "draccus.parse", "pyrallis.parse", "chz.entrypoint", "tap.tapify",
+])  # fmt: skip
 _FILLED = ("cls", "f", "config_class", "target")
 _PARSERS = ("HfArgumentParser", "TrlParser", "H4ArgumentParser", "ArgumentParserPlus")
-_FILLS = frozenset(
-    [
-        "parse_args_into_dataclasses",
-        "parse_args_and_config",
-        "parse",
-        "parse_args",
-        "parse_json_file",
-        "parse_yaml_file",
-        "parse_dict",
-    ]
-)
+_FILLS = frozenset([
+    "parse_args_into_dataclasses", "parse_args_and_config", "parse", "parse_args", "parse_json_file", "parse_yaml_file", "parse_dict",
+])  # fmt: skip
 _STARTS = frozenset(["Fire", "run", "run_exp", "CLI"])  # fire.Fire(train), typer.run(train)
 _MOST_SITES = 20
 _DEEPEST = 20  # classes that inherit

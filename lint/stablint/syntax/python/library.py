@@ -7,24 +7,10 @@ import ast
 from stablint.syntax.tree import Unknown
 
 # Their attributes are constants and types (`torch.bfloat16`, `TaskType.CAUSAL_LM`); those of other modules are anybody's variables.
-LIBRARIES = frozenset(
-    [
-        "torch",
-        "transformers",
-        "trl",
-        "peft",
-        "accelerate",
-        "bitsandbytes",
-        "datasets",
-        "deepspeed",
-        "unsloth",
-        "unsloth_zoo",
-        "xtuner",
-        "mmengine",
-        "numpy",
-        "np",
-    ]
-)
+LIBRARIES = frozenset([
+    "torch", "transformers", "trl", "peft", "accelerate", "bitsandbytes", "datasets", "deepspeed", "unsloth", "unsloth_zoo", "xtuner",
+    "mmengine", "numpy", "np",
+])  # fmt: skip
 _NATIVE = "target.gpu.native_bf16"
 _EMULATED = Unknown("torch says yes to emulated bf16 as well")
 # Questions whose answer is the GPU's. torch's own says yes as well where it can only emulate (torch/cuda/__init__.py, is_bf16_supported): of

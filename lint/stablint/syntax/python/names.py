@@ -25,23 +25,9 @@ from stablint.syntax.python.scope import (
 )
 
 # Methods that change a list or dict: what its literal says is then not all.
-_MUTATORS = frozenset(
-    [
-        "append",
-        "extend",
-        "insert",
-        "remove",
-        "pop",
-        "clear",
-        "sort",
-        "reverse",
-        "update",
-        "setdefault",
-        "popitem",
-        "add",
-        "discard",
-    ]
-)
+_MUTATORS = frozenset([
+    "append", "extend", "insert", "remove", "pop", "clear", "sort", "reverse", "update", "setdefault", "popitem", "add", "discard",
+])  # fmt: skip
 _PUTS_IN = frozenset(["add_module", "register_module", "set_submodule"])  # methods of torch's modules
 # What of a model is no module, or a head that every program casts.
 _NO_MODULES = frozenset(

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from stablint.syntax import limits
 from stablint.syntax.embedded import Builder, Parse, end_in_file, start_in_file
 from stablint.syntax.embedded import documents as documents_of
-from stablint.syntax.recipes.workload import HOST, UNKNOWN, export, take
+from stablint.syntax.recipes.workload import HOST, UNKNOWN, export, mapping_at, take, text_at
 from stablint.syntax.tree import Document, Mapping, Node, Scalar, Sequence, Text, View
 
 _LATER = re.compile(r"\$\{\{[^{}\n]*\}\}|\$\[\[[^\[\]\n]*\]\]")
@@ -37,19 +37,19 @@ def documents(text: Text, found: tuple[Document, ...], parse: Parse) -> tuple[Do
 
 
 def _views(source: str, root: Mapping) -> Iterator[View]:
-    jobs = _mapping(root, "jobs")
+    jobs = mapping_at(root, "jobs")
     if jobs is not None:
         for entry in jobs.entries:
             if isinstance(entry.value, Mapping):
                 yield from _of_github(source, root, entry.value)
         return
-    default = _mapping(root, "default")
+    default = mapping_at(root, "default")
     for entry in root.entries:
         script = _member(entry.value, "script") if isinstance(entry.value, Mapping) else None
         if script is not None and isinstance(entry.value, Mapping):
             before = _member(entry.value, "before_script") or _member(default, "before_script")
             lines = [*_lines(before or _member(root, "before_script")), *_lines(script)]
-            variables = [_mapping(root, "variables"), _mapping(entry.value, "variables")]
+            variables = [mapping_at(root, "variables"), mapping_at(entry.value, "variables")]
             if lines:
                 yield _view(source, variables, lines, "")
 
@@ -60,11 +60,11 @@ def _of_github(source: str, root: Mapping, job: Mapping) -> Iterator[View]:
         run = _member(step, "run") if isinstance(step, Mapping) else None
         if not isinstance(run, Scalar) or not isinstance(run.value, str) or not isinstance(step, Mapping):
             continue
-        defaults = [_mapping(_mapping(one, "defaults"), "run") for one in (job, root)]
-        shell = next(filter(None, (_text(one, "shell") for one in (step, *defaults))), "bash")
-        folder = next(filter(None, (_text(one, "working-directory") for one in (step, *defaults))), "")
+        defaults = [mapping_at(mapping_at(one, "defaults"), "run") for one in (job, root)]
+        shell = next(filter(None, (text_at(one, "shell") for one in (step, *defaults))), "bash")
+        folder = next(filter(None, (text_at(one, "working-directory") for one in (step, *defaults))), "")
         if shell.split()[0].rpartition("/")[2] in _SHELLS:
-            yield _view(source, [_mapping(one, "env") for one in (root, job, step)], [run], folder)
+            yield _view(source, [mapping_at(one, "env") for one in (root, job, step)], [run], folder)
 
 
 def _view(source: str, variables: list[Mapping | None], lines: list[Scalar], folder: str) -> View:
@@ -106,13 +106,3 @@ def _lines(node: Node | None) -> list[Scalar]:
 
 def _member(node: Node | None, key: str) -> Node | None:
     return node.get(key) if isinstance(node, Mapping) else None
-
-
-def _mapping(node: Node | None, key: str) -> Mapping | None:
-    found = _member(node, key)
-    return found if isinstance(found, Mapping) else None
-
-
-def _text(node: Mapping | None, key: str) -> str:
-    found = _member(node, key)
-    return found.value if isinstance(found, Scalar) and isinstance(found.value, str) else ""

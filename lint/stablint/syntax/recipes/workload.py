@@ -111,9 +111,9 @@ def _elsewhere(document: Document) -> Document:
 def started(source: str, root: Mapping, spent: limits.Spent) -> Iterator[Started]:
     """Of every container of a Pod, Job, CronJob, Deployment, PyTorchJob or whatever else holds pod templates, of a SkyPilot task, and of the services
     of Docker Compose."""
-    if _text(root, "kind"):
+    if text_at(root, "kind"):
         for pod, kind in _pods(root, "", 0):
-            product = _text(_mapping(pod, "nodeSelector"), "nvidia.com/gpu.product")
+            product = text_at(mapping_at(pod, "nodeSelector"), "nvidia.com/gpu.product")
             for key in ("initContainers", "containers", "container"):
                 given = pod.get(key)
                 containers = given.items if isinstance(given, Sequence) else (given,)
@@ -121,19 +121,19 @@ def started(source: str, root: Mapping, spent: limits.Spent) -> Iterator[Started
                     view = _command(source, container, kind, spent) if isinstance(container, Mapping) else None
                     if view is not None:
                         assert isinstance(container, Mapping)
-                        name = _text(container, "name") or "container"
+                        name = text_at(container, "name") or "container"
                         yield Started(name, view, _gpu(container, product), True)
     elif not _SKYPILOT.isdisjoint(entry.key for entry in root.entries):
         for key in ("setup", "run") if root.get("run") is not None else ():
             run = root.get(key)
             if isinstance(run, Scalar) and isinstance(run.value, str):
                 builder = Builder()
-                for name, value in _members(_mapping(root, "envs")):
+                for name, value in _members(mapping_at(root, "envs")):
                     if _NAME.match(name):  # `sky launch --env` may say another
                         export(builder, name, source, value, f"${{{name}:-", "}")
                 take(builder, source, run)
                 yield Started(key, builder.view(HOST), None, False)
-    elif services := _mapping(root, "services"):
+    elif services := mapping_at(root, "services"):
         for entry in _first(services.entries, spent):
             view = _service(source, entry.value) if isinstance(entry.value, Mapping) else None
             if view is not None:
@@ -146,7 +146,7 @@ def _service(source: str, service: Mapping) -> View | None:
     if not given or (service.get("image") is None and service.get("build") is None):
         return None
     builder = Builder()
-    for name, value in _members(_mapping(service, "environment")):
+    for name, value in _members(mapping_at(service, "environment")):
         if _NAME.match(name) and isinstance(value.value, str) and "'" not in value.value:
             export(builder, name, source, value, "'", "'")
     for number, node in enumerate(given):
@@ -172,9 +172,9 @@ def _is_script(words: list[Scalar]) -> bool:
 
 def files(source: str, root: Mapping, spent: limits.Spent) -> Iterator[tuple[str, View]]:
     """The files that a ConfigMap becomes where it is mounted."""
-    if _text(root, "kind") != "ConfigMap":
+    if text_at(root, "kind") != "ConfigMap":
         return
-    data = _mapping(root, "data")
+    data = mapping_at(root, "data")
     given = _first(data.entries, spent) if data is not None else ()
     for name, value in [(entry.key, entry.value) for entry in given if isinstance(entry.value, Scalar)]:
         if isinstance(value.value, str):
@@ -196,7 +196,7 @@ def _pods(node: Node | None, kind: str, depth: int) -> Iterator[tuple[Mapping, s
     if depth > _DEEPEST:
         return
     if isinstance(node, Mapping):
-        kind = _text(node, "kind") or kind
+        kind = text_at(node, "kind") or kind
         if isinstance(node.get("containers"), Sequence) or isinstance(node.get("container"), Mapping):
             yield node, kind
         else:
@@ -254,7 +254,7 @@ def _environment(builder: Builder, source: str, container: Mapping, spent: limit
     known = set()
     for item in _first(given.items, spent) if isinstance(given, Sequence) else ():
         value = item.get("value") if isinstance(item, Mapping) else None
-        name = _text(item, "name") if isinstance(item, Mapping) else None
+        name = text_at(item, "name") if isinstance(item, Mapping) else None
         if name and _NAME.match(name) and isinstance(value, Scalar) and isinstance(value.value, str):
             if "$(" in value.value or "'" in value.value:
                 continue
@@ -307,20 +307,20 @@ def _gpu(container: Mapping, product: str | None) -> str | None:
     """The card by the label of NVIDIA's feature discovery, and how many by the container's limits."""
     if product is None:
         return None
-    limits = _mapping(_mapping(container, "resources"), "limits")
+    limits = mapping_at(mapping_at(container, "resources"), "limits")
     given = limits.get("nvidia.com/gpu") if limits is not None else None
     count = str(given.value) if isinstance(given, Scalar) else ""
     name = product.removesuffix("-SHARED").replace("-", " ")
     return f"{name} x{count}" if count.isdecimal() else name
 
 
-def _mapping(node: Mapping | None, key: str) -> Mapping | None:
-    found = node.get(key) if node is not None else None
+def mapping_at(node: Node | None, key: str) -> Mapping | None:
+    found = node.get(key) if isinstance(node, Mapping) else None
     return found if isinstance(found, Mapping) else None
 
 
-def _text(node: Mapping | None, key: str) -> str | None:
-    found = node.get(key) if node is not None else None
+def text_at(node: Node | None, key: str) -> str | None:
+    found = node.get(key) if isinstance(node, Mapping) else None
     return found.value if isinstance(found, Scalar) and isinstance(found.value, str) else None
 
 
