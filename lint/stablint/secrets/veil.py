@@ -217,7 +217,7 @@ _STRUCTURE = frozenset(
     [
         "launch.command", "launch.loop", "launch.launcher", "launch.own_trainer", "launch.trainer_methods", "launch.shows.model_class",
         "launch.phase", "launch.purpose", "launch.goal", "data.collator", "launch.shows.collator", "trainer.args", "trainer.data_collator",
-        "launch.shows.evaluates_apart", "launch.shows.pads_unsaid",
+        "launch.shows.evaluates_apart", "launch.shows.pads_unsaid", "launch.shows.loop_order",
         "launch.shows.collator_without_labels", "launch.shows.model_made_by", "launch.alone.save_state", "target.gpu.vendor",
         "launch.optimizer.made", "launch.file_given", "launch.beside_file.flag", "launch.beside_file.override",
     ]

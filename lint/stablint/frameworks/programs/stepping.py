@@ -7,9 +7,10 @@ from collections.abc import Iterator
 
 from stablint.frameworks.fragment import last_word
 from stablint.frameworks.programs import kinds as python_kinds
+from stablint.frameworks.programs import steps
 from stablint.frameworks.programs.rows import body
 from stablint.frameworks.programs.runs import reached
-from stablint.frameworks.programs.seen import any_of, calls, methods, seen_in, shown, stated, tests_above
+from stablint.frameworks.programs.seen import any_of, calls, methods, seen_in, shown, stated
 from stablint.frameworks.programs.unseen import unless, unseen
 from stablint.run.fact import Statement
 from stablint.syntax.tree import Call, Document, Module, Node, Scalar
@@ -29,54 +30,6 @@ _COUNTS_BATCHES = re.compile(
 )
 _DEFINES = re.compile(r"^[ \t]*(?:async[ \t]+)?def\b", re.MULTILINE)
 _SHARDS = frozenset({"FullyShardedDataParallel", "FSDP"})
-_OTHERWISE = re.compile(
-    r"closure|\.grad\b|set_to_none[ \t]*\(|accumulate\(|lightning|deepspeed|Trainer|zero_gradients|max_steps[ \t]*=[ \t]*1\b"
-)
-_COUNTS = re.compile(r"(?:if|elif)\b[^\n%]{0,200}%")
-
-
-def _loop_above(text: str, at: int) -> int:
-    """Where the loop begins that a place stands in, by its indentation; -1 where it stands in none of its function."""
-    end = text.rfind("\n", 0, at) + 1
-    here = text[end:at]
-    depth = len(here) - len(here.lstrip())
-    for line in reversed(text[:end].splitlines(keepends=True)[-200:]):
-        end -= len(line)
-        indent = len(line) - len(line.lstrip())
-        if line.strip() and indent < depth:
-            depth = indent
-            if line.lstrip().startswith(("for ", "while ")):
-                return end
-            if line.lstrip().startswith("def "):
-                return -1
-    return -1
-
-
-def _cleared(document: Document, optimizer: Call) -> Iterator[Statement]:
-    """`gradients_cleared`: a loop of one backward pass and one step clears its gradients never, between the two, or with each batch that it accumulates."""
-    text = document.text.text
-    if optimizer.target is None or document.view is not None or seen_in(_OTHERWISE, document):
-        return
-    name = re.escape(optimizer.target)
-    spelled = (r"\.(backward)\(", rf"\b{name}\.(step)\(|\bscaler\.(step)\(", r"\.(zero_grad)\(")
-    backward, step, clear = ([one.start() for one in re.finditer(one, text)] for one in spelled)
-    if len(backward) != 1 or len(step) != 1 or len(clear) > 1 or backward[0] > step[0]:
-        return
-    looped = _loop_above(text, backward[0])
-    counted = any(map(_COUNTS.match, tests_above(text, step[0])))
-    if looped < 0 or (clear and clear[0] < looped):
-        return
-    if not clear:
-        found = "never"
-    elif backward[0] < clear[0] < step[0]:
-        found = "" if list(tests_above(text, clear[0])) != list(tests_above(text, backward[0])) else "between"
-    else:
-        found = "each" if counted and list(tests_above(text, clear[0])) == list(tests_above(text, backward[0])) else ""
-    if found:
-        at = clear[0] + 1 if clear else step[0]
-        yield stated(document, "launch.shows.gradients_cleared", found, "zero_grad", at, at + 9 if clear else at + 4)
-
-
 # What is saved of it has `_orig_mod.` before each name, and the same file puts a state into a model that is not compiled: one loaded anew, or before.
 _COMPILED = re.compile(r"\b(\w{1,40})[ \t]*=[ \t]*torch\.compile\([ \t]*\w")
 _LOADED_PLAIN = re.compile(
@@ -89,12 +42,7 @@ _LOADED_PLAIN = re.compile(
 def of_optimizer(document: Document, module: Module, optimizer: Call) -> Iterator[Statement]:
     """The order in which a loop of the program's own shards and makes its optimizer, and what its sampler is told."""
     text = document.text.text
-    yield from _cleared(document, optimizer)
-    clip = next((one for one in calls(module, "clip_grad_norm_") if _is_torchs(one) and not one.local), None)
-    scales = seen_in(r"\bscaler\w{0,20}\.scale\(", document)
-    if clip is not None and scales is not None and not seen_in(r"unscale|enabled[ \t]*=|bfloat16", document):
-        hidden = unseen(document, module, (), optimizer, called="scaler")
-        yield shown(document, "clips_scaled", unless(hidden, True), clip)
+    yield from steps.told(document, module, optimizer)
     compiled = seen_in(_COMPILED, document)
     saved = seen_in(rf"\b{compiled[1]}\.(state_dict)\(\)", document) if compiled is not None else None
     if saved is not None and _LOADED_PLAIN.search(text) and not seen_in(r"_orig_mod|unwrap", document):
