@@ -25,8 +25,19 @@ OUTLIVED = {
     "in the place of another": f"args = {GOOD}\nif given.old:\n    args = {BAD}\n",
     "one side of a choice": f"args = {BAD} if given.old else {GOOD}\n",
     "by the release": f'if transformers.__version__ < "4.41":\n    args = {BAD}\nelse:\n    args = {GOOD}\n',
+    "behind a return by the release": (
+        f'def make():\n    if transformers.__version__ >= "5":\n        return {GOOD}\n    return {BAD}\n\n\nargs = make()\n'
+    ),
+    "behind a return by what the class takes": (
+        f"def make():\n    taken = inspect.signature(TrainingArguments).parameters\n    if 'learning_rte' not in taken:\n        return {GOOD}\n"
+        f"    return {BAD}\n\n\nargs = make()\n"
+    ),
+    "behind a break by the release": (
+        f"NEW = transformers.__version__ >= '5'\nfor once in (1,):\n    if NEW:\n        args = {GOOD}\n        break\n    args = {BAD}\n"
+    ),
 }
 CERTAIN = {
+    "behind a release that is too old": f'if transformers.__version__ < "4.41":\n    raise ImportError("too old")\nargs = {BAD}\n',
     "no branch": f"args = {BAD}\n",
     "the branch that is taken": f"OLD = True\nif OLD:\n    args = {BAD}\nelse:\n    args = {GOOD}\n",
     "told of before the program ends": f"try:\n    args = {BAD}\nexcept TypeError as error:\n    print(error)\n    raise\n",

@@ -3,6 +3,8 @@ TrainingArguments."""
 
 from __future__ import annotations
 
+import re
+
 from stablint.base.light import Any
 from stablint.frameworks import huggingface
 from stablint.frameworks.fragment import Block, Fragment, Row, listed, lower_mapping, table
@@ -76,10 +78,16 @@ def _left_out(said: dict[str, Any]) -> frozenset[str]:
     return frozenset(found)
 
 
+def _names_its_file(block: Block) -> bool:
+    words = (one.value for one in getattr(block.origin, "positionals", ()))
+    return any(isinstance(word, str) and re.fullmatch(r"[^${}<>*?]+\.ya?ml", word) is not None for word in words)
+
+
 def lower(block: Block, layer: str = "file", command: str = "") -> Fragment:
     """A file, or the flags of `axolotl train FILE --learning-rate 1e-4`: `load_cfg` puts them over the file's keys (cli/config.py)."""
     flags = block.kind == "flags"
-    if flags and any(entry.key == "sweep" for entry in block.mapping.entries):  # each run takes other keys of that file
+    # with a sweep each run takes other keys of that file; and a file that the caller names may say anything
+    if flags and (any(entry.key == "sweep" for entry in block.mapping.entries) or not _names_its_file(block)):
         block = block._replace(mapping=block.mapping._replace(open=True))
     if flags:
         block = block._replace(mapping=block.mapping._replace(entries=tuple(map(_switched_off, block.mapping.entries))))
@@ -95,6 +103,6 @@ def lower(block: Block, layer: str = "file", command: str = "") -> Fragment:
         classes["quantization"] = ("transformers.BitsAndBytesConfig",)
     return Fragment(
         "axolotl", block, layer, statements,
-        {"training": CLOSED, "lora": CLOSED, "quantization": CLOSED, "model": CLOSED, "data": CLOSED, "fsdp": CLOSED, "trainer": CLOSED, "tokenizer": OPEN},
+        dict.fromkeys(("training", "lora", "quantization", "model", "data", "fsdp", "trainer"), OPEN if block.mapping.open else CLOSED) | {"tokenizer": OPEN},
         classes, huggingface.links(statements), entry=True, framework="axolotl",
     )  # fmt: skip

@@ -20,11 +20,15 @@ _STARTS = frozenset(
 )
 _SETS = r"[A-Za-z_][A-Za-z0-9_]*="
 _PYTHON = r"python[0-9.]*\Z"
-_CALLS = r"\b(?:system|run|check_call|check_output|Popen|call|getoutput|run_line_magic)\("
+_CALLS = (
+    r"\b(?:system|run|run_commands|dockerfile_commands|check_call|check_output|Popen|call|getoutput|run_line_magic)\("
+)
 # What a program runs: in a call, by a magic word, or as words of a list. Else the line is in a text of the program's.
 _RUN_BY_PROGRAM = rf"{_CALLS}|^\s*[!%]|[\"']install[\"']|MAGIC"
 # What is only told to a reader: `print("pip install …")`, an error's text.
 _TELLS = r"\b(?:print|log|info|warn|debug|error|critical|exit|fail|write|markdown|help|\w*(?:Error|Exception|[Ww]arning))\(\Z"
+# Modal's image, in which the program runs.
+_OF_AN_IMAGE = r"\.(?:uv_)?pip_install\(([^()]{1,3000})\)"
 _UPGRADE = r"--upgrade\Z|-[a-zA-TV-Z]*U[a-zA-Z]*\Z"
 _TELLING = ("install", "uv add", "uv run", "git clone", "checkout")
 _WITH = r"--with(?:[ ]{1,9}|=)(?:\"([^\"]{1,200})\"|'([^']{1,200})'|([^\s\"']{1,200}))"
@@ -62,6 +66,7 @@ def installed(text: str, kind: str = "") -> Installed:
         clone = ""
         notebook = kind == "notebook"
         names = _named(text) if "$" in text and not notebook else {}
+        text = re.sub(_OF_AN_IMAGE, _as_command, text) if kind == "program" and "pip_install(" in text else text
         for line, commented in _notebook_lines(text) if notebook else _lines(text):
             line = re.sub(_VARIABLE, lambda found: names.get(found[1], found[0]), line) if names else line
             told = commented or (kind == "program" and re.search(_RUN_BY_PROGRAM, line) is None)
@@ -84,6 +89,12 @@ def installed(text: str, kind: str = "") -> Installed:
     answered = _answered(text) if kind == "notebook" else {}
     left = {name: one for name, one in answered.items() if specifiers.get(name, [ANY]) == [ANY]}
     return Installed({**specifiers, **left}, commented_only | left.keys())
+
+
+def _as_command(found: re.Match[str]) -> str:
+    """`image.pip_install("trl==0.24.0", "peft")` as a line of a notebook."""
+    words = re.findall(r"\"([^\"\n]{1,200})\"|'([^'\n]{1,200})'", found[1])
+    return "\n!pip install " + " ".join(f'"{one or other}"' for one, other in words) + "\n"
 
 
 def _answered(text: str) -> dict[str, list[str]]:

@@ -17,6 +17,7 @@ from stablint.frameworks.programs import loop
 from stablint.run.fact import OPEN, OWN, PRESUMED, Explicit, Place, Statement
 from stablint.run.framework import framework as record_of
 from stablint.run.framework import package_names
+from stablint.run.releases.allowed import known_keys
 from stablint.run.releases.fields import canonical, field
 from stablint.syntax.tree import Call, Document, Entry, Mapping, Module, Unknown
 
@@ -54,6 +55,7 @@ class Program(NamedTuple):
     )  # options of which a function makes what the program gets: `type=ast.literal_eval`
     replaced: frozenset[str] = frozenset()  # keys of its file that it reads nowhere and has values of its own for
     accelerates: bool = False  # its text speaks of accelerate
+    leaves: bool = False  # what its parser does not know of a file is left over
     rewords: bool = False  # it changes the words of the command before a parser sees them
     plugins: bool = False  # it makes accelerate's plugins itself, which are taken before what the launcher's file says
 
@@ -76,6 +78,8 @@ class Program(NamedTuple):
             mine = (one for one in fragment.statements if self._may_lack(one) and not self._leaves(one))
             fragment = fragment._replace(statements=tuple(mine))
             fragment = self._written_out(fragment)._replace(presumed=fragment.presumed or self.rewords)
+        if self.leaves and fragment.layer == "file":
+            fragment = fragment._replace(statements=tuple(map(_left_over, fragment.statements)))
         fragment = fragment._replace(statements=tuple(map(self._as_set, map(self._declares, fragment.statements))))
         fragment = self._chosen(fragment)
         if self.adapts and "lora" in fragment.scopes and record_of(fragment.framework).library:
@@ -342,6 +346,7 @@ def read(documents: Iterable[Document]) -> Program | None:
         again=_set_again(document.text.text) | _from_another(document.text.text),
         converted=own.converted(document.text.text),
         accelerates="accelerat" in document.text.text,
+        leaves=_LEAVES.search(document.text.text) is not None,
         rewords=_CHANGES_WORDS.search(document.text.text) is not None,
         plugins=_PLUGINS.search(document.text.text) is not None,
     )
@@ -546,6 +551,7 @@ def joined(program: Program, other: Program, loop_only: bool) -> Program:
         casts=program.casts or other.casts,
         numbers=program.numbers | other.numbers,
         accelerates=program.accelerates or other.accelerates,
+        leaves=program.leaves or other.leaves,
         plugins=program.plugins or other.plugins,
     )
     if loop_only:
@@ -567,7 +573,25 @@ def _own(call: Call) -> list[Entry]:
     """Without the fields that a class only gives another default: they are the library's as before."""
     bases = [f"trl.{last_word(name)}" if last_word(name) in python_kinds.ARGUMENTS else "" for name in call.own]
     known = [base for base in (*bases, huggingface.BASE) if base] if any(map(_arguments, call.own)) else []
-    return [entry for entry in call.arguments.entries if not any(field(base, entry.key) for base in known)]
+    return [entry for entry in call.arguments.entries if not any(_stands(base, entry.key) for base in known)]
+
+
+_LEAVES = re.compile(
+    r"\breturn_remaining_strings[ \t]*=[ \t]*True|\b(?:fail_with_unknown_args|strict)[ \t]*=[ \t]*False|\ballow_extra_keys[ \t]*=[ \t]*True"
+)
+
+
+def _left_over(one: Statement) -> Statement:
+    """A key that the newest release has not any more."""
+    head, _, name = one.fact.partition(".")
+    gone = head == "training" and field(huggingface.BASE, name) is not None and not _stands(huggingface.BASE, name)
+    return one._replace(origin=one.origin._replace(reader=OWN)) if gone and isinstance(one.origin, Explicit) else one
+
+
+def _stands(library_class: str, name: str) -> bool:
+    """Whether the newest release has the field: what is gone is there by the program's own class alone."""
+    found = field(library_class, name)
+    return found is not None and found.exists_at(known_keys(found.library)[-1])
 
 
 def _arguments(name: str) -> bool:

@@ -287,9 +287,28 @@ class Names:
             self._later(self._until_it_ends(node.body if truth else node.orelse), scope, conditional)
         else:
             self._branches(node.test, node.body, node.orelse, scope)
-            if asks_release(node.test):
-                self.attempts.append(position_of(node), end_of(node))
+            if self._asks_release(node.test, scope):
+                self.attempts.append(position_of(node), self._until_left(node, scope))
             self._later((*self._until_it_ends(node.body), *self._until_it_ends(node.orelse)), scope, True)
+
+    def _asks_release(self, test: ast.expr, scope: Scope) -> bool:
+        """Also by a name that holds the answer: `NEW = Version(transformers.__version__) >= Version("5")`."""
+        if asks_release(test):
+            return True
+        held = (scope.find(node.id) for node in ast.walk(test) if isinstance(node, ast.Name))
+        return any(
+            binding.value is not None and asks_release(binding.value) for found in held if found for binding in found[1]
+        )
+
+    def _until_left(self, node: ast.If, scope: Scope) -> Position:
+        """Where the statement ends, and what is passed over where a branch of it leaves the function or the loop."""
+        last = [body[-1] for body in (node.body, node.orelse) if body]
+        at, end = position_of(node), end_of(node)
+        if any(isinstance(one, ast.Return) for one in last) and scope.node is not None:
+            return end_of(scope.node)
+        if any(isinstance(one, (ast.Continue, ast.Break)) for one in last):
+            return min((after for before, after in scope.loops if before <= at < after), default=end)
+        return end
 
     def _constant_truth(self, test: ast.expr) -> bool | None:
         """`if False:` is never run, nor is `if SHARDED == True:` behind the only `SHARDED = False`, and `if __name__ == "__main__"` is where the

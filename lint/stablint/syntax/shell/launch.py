@@ -62,6 +62,8 @@ def split_launch(command: Command) -> tuple[Command, Command | None]:
         if not inner or inner[0].entry:
             break
         rest = inner
+        if wrapper.endswith(" run") and rest[0].text.endswith(".py"):  # `uv run train.py`
+            rest = [_Argument("python", None), *rest]
     words, launcher = _launcher(rest)
     if launcher is None:
         return _command(command, rest, environment), None
