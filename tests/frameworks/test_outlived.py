@@ -32,6 +32,9 @@ OUTLIVED = {
         f"def make():\n    taken = inspect.signature(TrainingArguments).parameters\n    if 'learning_rte' not in taken:\n        return {GOOD}\n"
         f"    return {BAD}\n\n\nargs = make()\n"
     ),
+    "in a method that nobody calls": (
+        f"class Made:\n    def old(self):\n        return {BAD}\n\n    def new(self):\n        return {GOOD}\n\n\nargs = Made().new()\n"
+    ),
     "behind a break by the release": (
         f"NEW = transformers.__version__ >= '5'\nfor once in (1,):\n    if NEW:\n        args = {GOOD}\n        break\n    args = {BAD}\n"
     ),

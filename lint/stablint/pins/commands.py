@@ -29,6 +29,7 @@ _RUN_BY_PROGRAM = rf"{_CALLS}|^\s*[!%]|[\"']install[\"']|MAGIC"
 _TELLS = r"\b(?:print|log|info|warn|debug|error|critical|exit|fail|write|markdown|help|\w*(?:Error|Exception|[Ww]arning))\(\Z"
 # Modal's image, in which the program runs.
 _OF_AN_IMAGE = r"\.(?:uv_)?pip_install\(([^()]{1,3000})\)"
+_BUILT = r"-\d[^/-]*(?:(?:-[^/-]+){2,4}\.whl|\.tar\.gz|\.zip)\Z"
 _UPGRADE = r"--upgrade\Z|-[a-zA-TV-Z]*U[a-zA-Z]*\Z"
 _TELLING = ("install", "uv add", "uv run", "git clone", "checkout")
 _WITH = r"--with(?:[ ]{1,9}|=)(?:\"([^\"]{1,200})\"|'([^']{1,200})'|([^\s\"']{1,200}))"
@@ -236,8 +237,9 @@ def upgraded(text: str) -> set[str]:
 def _requirements(words: list[str]) -> Iterator[Requirement]:
     for before, word in zip(["", *words], words, strict=False):
         if before in ("-e", "--editable") or word.startswith(("./", "../", "/")):
-            library = library_of(word.rstrip("/").rpartition("/")[2].partition("[")[0])
-            if library:  # a folder of the program's own machine
+            name = re.sub(_BUILT, "", word.rstrip("/").rpartition("/")[2]).partition("[")[0]
+            library = library_of(name)
+            if library:  # a folder of the program's own machine, or what was built there
                 yield Requirement(library, UNREAD)
             continue
         # Several words in one pair of quotes: os.system("pip install a==1 b") is cut where its quote begins.

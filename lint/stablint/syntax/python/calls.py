@@ -229,14 +229,22 @@ class Calls(Constants):
         return _SHOWS.search(line) is not None or _WRITES.match(self.source, at + len(name)) is not None
 
     def _is_never_called(self, found: FoundCall) -> bool:
-        """Whether it stands in a function that nothing names, of a program that has its main part; a module without one may be anybody's."""
+        """Whether it stands in a function or a method that nothing names, of a program that has its main part; a module without one may be
+        anybody's."""
         scope: Scope | None = found.scope
         while scope is not None and scope.parent is not None and scope.parent.kind != "module":
+            method = (
+                scope.node if scope.parent.kind == "class" and not getattr(scope.parent.node, "bases", True) else None
+            )
+            if method is not None and not method.name.startswith("__") and self._is_unnamed(method):
+                return True
             scope = scope.parent
-        function = scope.node if scope is not None else None
+        return scope is not None and self._is_unnamed(scope.node)
+
+    def _is_unnamed(self, function: ast.FunctionDef | ast.ClassDef | None) -> bool:
         if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)) or function.decorator_list:
             return False
-        return self._is_program() and len(self._words(function.name)) < 2
+        return (self._is_program() or self._trains_by_itself()) and len(self._words(function.name)) < 2
 
     def _is_doubtful(self, node: ast.Call, name: str, scope: Scope, found: FoundCall) -> bool:
         """Whether nobody can say that the program comes there and fails there: it may go on, or the place is one that this file does not use."""
