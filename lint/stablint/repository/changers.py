@@ -479,7 +479,7 @@ def _is_handed_whole(text: str, name: str) -> bool:
     whole = (
         rf"\(\s{{0,40}}\*\*[ \t]{{0,3}}{word}{part}?,?\s{{0,40}}\)|\b(?:deepspeed|config|config_params)[ \t]{{0,3}}=[ \t]{{0,3}}{word}\b(?![ \t]{{0,3}}[\[.(])"
         rf"|\b(?:print|len|isinstance|parse_dict|run_exp)\({word}\b|\breturn {word}\b(?![ \t]{{0,3}}[|\[.(])"
-        rf"|\b{word}{part}{{1,5}}(?![ \t]{{0,3}}(?:\[|(?:[-+*/|]|//)?=(?!=)|\.))|\b{word}\.get\(|\bin {word}\b(?!\.)"
+        rf"|(?<!del )\b{word}{part}{{1,5}}(?![ \t]{{0,3}}(?:\[|(?:[-+*/|]|//)?=(?!=)|\.))|\b{word}\.get\(|\bin {word}\b(?!\.)"
         rf"|\b{word}(?::[^=\n]{{1,60}})?[ \t]{{0,3}}=[ \t]{{0,3}}(?:[\w.]{{1,40}}\(){{0,3}}(?:\w{{1,20}}\.)?(?:safe_|full_|unsafe_)?loads?\("
     )
     left = re.sub(rf"{whole}|[(,][ \t]{{0,3}}{word}[ \t]{{0,3}}=(?!=)", "", text)
