@@ -151,7 +151,7 @@ SAID: dict[str, tuple[Files, dict[str, str]]] = {
     ),
     "a number of steps that a branch decides is not the default of three epochs": (
         {"run.sh": f"{_STEPS}python train.py {_RUN} --max_steps $STEPS --save_steps $STEPS\n"},
-        {"steps": "not known: `$STEPS` differs by branch: 1, 100", "checkpoints": "not known: `$STEPS` differs by branch: 1, 100"},
+        {"steps": "100 (presumed)", "checkpoints": "every 100 steps"},
     ),
     "an evaluation": (
         {"run.sh": f"python run_clm.py {_RUN} --do_eval\n"},

@@ -191,7 +191,7 @@ class _Text(NamedTuple):
             again = [one for one in re.finditer(rf"{sign}{held[1]}(?!\w)", self.text) if one.start() != held.start(1)]
             for one in again[: limits.PLACES.most]:
                 yield from self._done(one.start(), one.end(), known)
-            if not again:
+            if not again and self.kind != _GUIDE:
                 yield _DOUBTED
         if self.kind != _GUIDE and (not places or self._may_mean(path)):
             yield from self._done_with_any(path, files)
@@ -248,6 +248,10 @@ class _Text(NamedTuple):
             yield _DOUBTED if _DOUBTED in said or self._sets_environment() else _TRAINED
         elif self.kind == _PROGRAM and (loaded := _LOADED.search(line)) and _HANDS_OVER.search(self.text):
             yield _TRAINED if _is_handed_whole(self.text, loaded[1]) else _DOUBTED
+        elif self.kind == _PROGRAM and _PARSES.search(self.text, max(0, start - 60), start):
+            yield _DOUBTED if any(_is_of_settings(one) for one in _ATTRIBUTE.findall(self.text)) else _TRAINED
+        elif self.kind == _SHELL and _is_only_read(line, named):
+            yield _OTHER
         elif self.kind in (_GUIDE, _DATA):  # which do nothing by themselves
             if (_CHANGES if self.kind == _GUIDE else _BUILDS_ON).search(line):
                 yield _DOUBTED
@@ -328,6 +332,25 @@ _LOOKS = Pattern(
     r"""|(?:cp|scp|rsync)\s(?=[^;|&]{1,300}\s[^\s;|&.]{0,200}/?\s{0,3}$)|[├└│|+`─]|[\w./-]{1,200}\.(?:ya?ml|json)\s{0,3}$)(?:\s|[├└│─])?"""
 )
 _MAKES = Pattern(r"[>`]|\$\(|\|\s*(?:tee|sed|awk|perl|yq|jq|python)")
+# Commands that read a file and write what they make of it elsewhere.
+_FILTERS = (
+    "cp",
+    "cat",
+    "grep",
+    "egrep",
+    "sed",
+    "awk",
+    "head",
+    "tail",
+    "cut",
+    "sort",
+    "jq",
+    "yq",
+    "envsubst",
+    "md5sum",
+    "sha256sum",
+)
+_PARSES = Pattern(r"\bparse_(?:yaml|json)_file\([^()]{0,40}\Z")
 _CHANGES = Pattern(
     r"(?<![<-])>(?![=>]{0,1}\s*$)|\b(?:sed|gsed|perl|awk|ruby|yq|jq|dasel|envsubst|tee|mv|patch|sponge|crudini|python[0-9.]{0,4}|docker|make)\s"
 )
@@ -345,6 +368,17 @@ _A_WORD = Pattern(r"""[^\s"']{1,400}""")
 _MAY_BE_A_FILE = re.compile(r".{1,400}\.(?:ya?ml|json)\Z|[^{]{0,200}[${]").match
 _FILE = Pattern(r"--config(?:_file)?[ =]|-c |(?:train|sft|run) ")  # what stands before a file that is to be trained by
 _BREAKS = Pattern(r"[;|]|&&|(?<![>&0-9])&(?![>&0-9])")
+
+
+def _is_only_read(line: str, name: str) -> bool:
+    """Whether each command of a line that names the file writes another one, or none."""
+    parts = [_A_WORD.findall(part) for part in _BREAKS.split(line) if name in part]
+    return all(
+        words[0] in _FILTERS
+        and not any(one.startswith(("-i", "--in-place")) for one in words)
+        and not (words[0] == "cp" and name in words[-1])
+        for words in parts
+    )
 
 
 def _segments(line: str) -> Iterator[list[str]]:
