@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from stablint.run.fact import is_unknown
-from tests.runs import world
+from tests.runs import inspected, world
 
 TRAIN = (
     "model_name_or_path: meta-llama/Llama-3.1-8B\ndataset_name: org/data\noutput_dir: out\nbf16: true\ndtype: bfloat16\nuse_peft: true\n"
@@ -48,3 +48,9 @@ def test_what_fsdp_checkpoints_is_not_kept_and_fused_logits_are_not_there(tmp_pa
         for number, more in enumerate(("", CHECKPOINTED, CHECKPOINTED + "cut_cross_entropy: true\n"))
     )
     assert kept > 2 * checkpointed > 4 * fused
+
+
+def test_an_optimizer_of_several_words_is_counted_as_none(tmp_path: Path) -> None:
+    """`--optim adamw 1` is a list, which no table of optimizers can be asked for."""
+    command = "torchrun train.py --model_name_or_path Qwen/Qwen2-7B --bf16 --output_dir o --optim adamw 1\n"
+    assert "internal-fault" not in {one.rule for one in inspected(tmp_path, {"run.sh": command}).report.diagnostics}

@@ -144,7 +144,8 @@ def full_state(w: World, *, optimizer: str = "", sharded: bool = False) -> state
     if how != "full" or not isinstance(size, int) or dtype not in ("float32", "float16", "bfloat16"):
         return None
     in_part = any(w.stated(name) not in (ABSENT, None, False, 0, "", ()) for name in _IN_PART)
-    if in_part or not (optimizer or is_unknown(optim) or optim is ABSENT or optim in state.COUNTED):
+    counted = isinstance(optim, str) and optim in state.COUNTED
+    if in_part or not (optimizer or is_unknown(optim) or optim is ABSENT or counted):
         return None
     states_away, parameters_away = offloads(w)
     if parameters_away:
