@@ -143,7 +143,7 @@ def _frozen_in_a_branch(document: Document, module: Module, trainer: Call, model
     """`adapter_frozen` of an adapter that one of two branches loads: the other makes a new one, under the name that the trainer is given."""
     text = document.text.text
     given = re.match(r"[ \t]*=[ \t]*(\w{1,40})[ \t]*[,)\n]", text[_end_of_key(trainer, "model") :])
-    if given is None or _UNFREEZES.search(text) or "merge_and_unload" in text:
+    if given is None or seen_in(_UNFREEZES, document) or "merge_and_unload" in text:
         return
     around = list(tests_above(text, trainer.start))
     made = [call for call, kind in python_kinds.kinds(module) if call.target == given[1] and call.end < trainer.start]
