@@ -41,7 +41,7 @@ def own_readers(paths: list[str], files: Files) -> dict[str, Program]:
 
 
 def _edited(findings: Iterable[Finding], files: Files) -> frozenset[str]:
-    """The configurations that an error rests on and that a program of the repository loads and changes."""
+    """The configurations that an error rests on, of which nobody can say that a run reads what stands in them."""
     asked = {
         document.path
         for finding in findings

@@ -118,12 +118,12 @@ class Reader:
         will take counts as taken: files of the repository's newest state are no older than it."""
         spans = self._keys.get(key, ())
         ahead = () if stated else self._ahead
-        if any(_at(spans, index) is not None and not _plugin(spans, index) for index in ahead):
+        if any(_takes_by_itself(spans, index) for index in ahead):
             return True
         index = self._place(release)
         if index is None or _at(self._present, index) is None:
             return None
-        if _at(spans, index) is not None and not _plugin(spans, index):
+        if _takes_by_itself(spans, index):
             return True
         section = "" if self._closed else key.rpartition(".")[0]
         return bool(section) and not any(_at(below, index) is not None for below in self._below(section))
@@ -150,9 +150,7 @@ class Reader:
         if index is None:
             return ()
         if index not in self._named:
-            self._named[index] = tuple(
-                k for k, spans in self._keys.items() if _at(spans, index) is not None and not _plugin(spans, index)
-            )
+            self._named[index] = tuple(k for k, spans in self._keys.items() if _takes_by_itself(spans, index))
         return self._named[index]
 
     def change_points(self, key: str) -> frozenset[tuple[str, Key]]:
@@ -173,7 +171,7 @@ class Reader:
     def since(self, key: str, release: Key) -> str | None:
         """The first later release that takes it, where this one does not."""
         index, spans = self._place(release), self._keys.get(key, ())
-        if index is None or (_at(spans, index) is not None and not _plugin(spans, index)):
+        if index is None or _takes_by_itself(spans, index):
             return None
         later = [span[0] for span in spans if span[0] > index]
         return self._texts[min(later)] if later else None
@@ -181,7 +179,7 @@ class Reader:
     def removed_in(self, key: str, release: Key) -> str | None:
         """The first release up to this one that took it no longer, where this one does not."""
         index, spans = self._place(release), self._keys.get(key, ())
-        if index is None or (_at(spans, index) is not None and not _plugin(spans, index)):
+        if index is None or _takes_by_itself(spans, index):
             return None
         gone = [span[1] + 1 for span in spans if 0 <= span[1] < index]
         return self._texts[max(gone)] if gone else None
@@ -202,6 +200,11 @@ def _at(spans: Any, index: int) -> Any:
 def _plugin(spans: Any, index: int) -> str | None:
     span = _at(spans, index)
     return span[2] if span is not None and len(span) > 2 else None
+
+
+def _takes_by_itself(spans: Any, index: int) -> bool:
+    """Whether the release has the key, and needs no plugin for it."""
+    return _at(spans, index) is not None and not _plugin(spans, index)
 
 
 class FieldsReader(Reader):
