@@ -267,6 +267,8 @@ def verdict(field: str, wanted: list[str], told: str) -> str:
     silent = not batch and _NOT_SAID.match(told.strip()) is not None
     if silent:
         return "right" if _NOTHING in wanted else "unknown"
+    if told.startswith("none:"):  # it evaluates only: nobody trains by any method
+        return "right" if _NOTHING in wanted else "wrong"
     if any(_agrees(field, one, told) for one in wanted if one != _NOTHING):
         return "right"
     if batch:  # some of its parts alone

@@ -262,7 +262,17 @@ SAID: dict[str, tuple[Files, dict[str, str]]] = {
     "an evaluation over several processes": (
         {"t.py": "from accelerate import Accelerator\nfrom transformers import AutoModelForCausalLM\naccelerator = Accelerator()\n"
                  "model = AutoModelForCausalLM.from_pretrained('a/b')\nprint(model.generate(rows))\n"},
-        {"training": "none: it evaluates or predicts only"},
+        {"training": "none: it evaluates or predicts only", "framework": ""},
+    ),
+    "a model that is loaded, by a program that shows no training": (
+        {"t.py": "from unsloth import FastLanguageModel\nmodel, tokenizer = FastLanguageModel.from_pretrained('a/b', max_seq_length=2048)\n"
+                 "model.save_pretrained('out')\n"},
+        {"training": "not known: nothing that trains stands in this file", "framework": "", "method": "", "steps": ""},
+    ),
+    "an adapter alone": (
+        {"t.py": "from peft import LoraConfig, get_peft_model\nfrom transformers import AutoModelForCausalLM\n"
+                 "def build():\n    model = AutoModelForCausalLM.from_pretrained('a/b')\n    return get_peft_model(model, LoraConfig(r=8))\n"},
+        {"training": "not known: nothing that trains stands in this file", "framework": "", "method": "lora"},
     ),
     "TRL's PPO whose steps another module calls": (
         {"t.py": "from ours import build, run\nfrom trl import PPOTrainer\nrun(PPOTrainer(build(), model, None, tokenizer, dataset=rows))\n"},

@@ -22,8 +22,14 @@ def in_words(world: World) -> dict[str, str]:
     found = {"framework": _framework(world), "releases": _releases(world)}
     if trains.value is False:
         found["training"] = gettext("none: it evaluates or predicts only")
+        if not _trains_here(world):
+            del found["framework"]
     elif is_unknown(trains.value):
         found["training"] = _unknown(trains)
+    elif not _trains_here(world):
+        del found["framework"]
+        method = _method(world) if world.is_stated("lora.peft_type") else ""
+        found |= {"training": gettext("not known: nothing that trains stands in this file"), "method": method}
     else:
         found |= {
             "method": _method(world),
@@ -42,6 +48,18 @@ def in_words(world: World) -> dict[str, str]:
         **{label: text for label, text in found.items() if text},
         **({"GPU": str(gpu)} if isinstance(gpu, str) else {}),
     }
+
+
+# What only a training says. A model that is loaded, its adapter and its quantisation are of whoever asks, stores or measures it as well.
+_OF_A_TRAINING = ("training.", "trainer.", "optimizer.", "deepspeed.", "launch.loop", "launch.done.trains")
+_OF_A_MODEL = frozenset({"python", "peft", "unsloth"})
+_OF_ANY_PROGRAM = ("training.gradient_checkpointing", "training.max_length", "training.per_device_train_batch_size")
+
+
+def _trains_here(world: World) -> bool:
+    return not _OF_A_MODEL.issuperset(world.run.dialects) or any(
+        name.startswith(_OF_A_TRAINING) and not name.startswith(_OF_ANY_PROGRAM) for name in world.run.explicit
+    )
 
 
 def _framework(world: World) -> str:
