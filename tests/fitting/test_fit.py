@@ -15,7 +15,7 @@ from stablint.cli import main
 from stablint.fitting.answer import Told, answer, decides
 from stablint.fitting.batch import most_rows
 from stablint.fitting.remedies import remedies
-from stablint.memory.plan import NO_SHARE
+from stablint.memory.plan import NO_SHARE, sure
 from stablint.memory.predict import MOMENTS, predict
 from tests.runs import world, written
 
@@ -327,6 +327,35 @@ def test_fsdp_keeps_what_is_trained_in_float32_whatever_it_was_loaded_in(tmp_pat
     assert one.reading is not None and one.reading.plan.sharding.processes == 4
     parts = sum(gib(one, name) for name in ("weights", "optimizer", "gradients"))
     assert parts == pytest.approx(7615616512 * 16 / 4 / GIB, rel=0.01)
+
+
+EACH = "accelerator_config: {gradient_accumulation_kwargs: {sync_each_batch: true}}\n"
+
+
+@pytest.mark.parametrize(
+    ("steps", "more", "releases", "whole"),
+    [
+        (1, "fsdp: full_shard\n", ["transformers==5.23.0"], False),
+        (8, "fsdp: full_shard\n", ["transformers==5.1.0"], True),
+        (8, "fsdp: full_shard\n" + EACH, ["transformers==5.2.0"], False),
+        (8, "fsdp: full_shard\n" + EACH, ["transformers==5.1.0"], True),
+        (8, "fsdp: full_shard\n" + EACH, ["transformers==4.45.2"], False),
+        (8, "fsdp: true\nfsdp_config: {version: 2}\n", ["transformers==5.23.0", "accelerate==1.11.0"], True),
+        (8, "fsdp: true\nfsdp_config: {version: 2}\n", ["transformers==5.0.0", "accelerate==1.10.1"], False),
+    ],
+)
+def test_fsdp_divides_gradients_after_the_last_micro_batch(
+    tmp_path: Path, steps: int, more: str, releases: list[str], whole: bool
+) -> None:
+    """Two bytes a parameter on each card until then (transformers 5.23.0 trainer.py:1896, accelerate 1.15.0 accelerator.py:1166)."""
+    text = TRL.format(
+        model="Qwen/Qwen2.5-7B", batch=1, length=64, more=more + f"gradient_accumulation_steps: {steps}\n"
+    )
+    files = {"train.yaml": text, "run.sh": "accelerate launch --num_processes 8 train.py --config train.yaml\n"}
+    one = answer(world(tmp_path, files, gpus=["A100-80GB x8"], releases=releases), "")
+    assert one.reading is not None
+    assert one.reading.plan.sharding.deferred == sure(1.0 if whole else 0.0)
+    assert (gib(one, "gradients") >= 7615616512 * 2 / GIB) is whole
 
 
 def test_weights_that_an_engine_casts_and_states_on_the_host_rule_nothing_out(tmp_path: Path) -> None:

@@ -293,6 +293,16 @@ def test_the_library_call(tmp_path: Path) -> None:
         stablint.new("Qwen/Qwen2.5-7B-Instuct", gpu="RTX 4090", framework="trl")
 
 
+def test_torchtune_takes_what_it_trains_to_the_host_where_the_cards_are_too_small(tmp_path: Path, capsys) -> None:
+    """Weights, gradients and two states in bf16, 8 bytes a parameter (torchtune 0.6.1 recipes/full_finetune_distributed.py, fsdp_cpu_offload)."""
+    case = Case("torchtune", "meta-llama/Llama-3.1-8B-Instruct", "RTX 3090 x4", "full")
+    assert main([*case.words(tmp_path / "out"), "--output-format", "json"]) == 0
+    yes = json.loads(capsys.readouterr().out)
+    text = (tmp_path / "out" / "sft.yaml").read_text(encoding="utf-8")
+    assert yes["choice"]["sharding"] == "fsdp-offload" and "fsdp_cpu_offload: true" in text
+    assert "60 GiB of the host's memory for all processes" in text  # 8.03 billion parameters x 8 bytes
+
+
 def test_programs_get_the_same_answer(tmp_path: Path, capsys) -> None:
     case = Case("trl", "Qwen/Qwen2.5-7B-Instruct", "RTX 4090 x4", "full")
     assert main([*case.words(tmp_path / "out"), "--output-format", "json"]) == 0

@@ -7,7 +7,7 @@ from typing import Any
 from stablint.base.language import gettext, ngettext
 from stablint.fitting.terms import GIB, is_size
 from stablint.fitting.weights import WHOLE
-from stablint.memory.plan import Plan, Range, Sharding
+from stablint.memory.plan import NO_SHARE, Plan, Range, Sharding
 from stablint.run.derived.memory import offloads
 from stablint.run.fact import ABSENT, is_unknown
 from stablint.run.world import World
@@ -118,8 +118,9 @@ def ways_to_start(w: World) -> list[tuple[Sharding, str, tuple[str, ...]]]:
         weights = 1 if grad_only or none else processes
         rest = 1 if none else processes
         sharding = Sharding(
-            weights, rest, rest, 0, "fsdp", processes, states_on_host=states_away, weights_on_host=weights_away
-        )
+            weights, rest, rest, 0, "fsdp", processes, states_on_host=states_away, weights_on_host=weights_away,
+            deferred=NO_SHARE if none else _deferred(w),
+        )  # fmt: skip
         return [
             (sharding, gettext("{engine} over {processes} processes").format(engine="FSDP", processes=processes), notes)
         ]
@@ -165,6 +166,22 @@ def ways_to_start(w: World) -> list[tuple[Sharding, str, tuple[str, ...]]]:
     return [
         (Sharding(processes=processes, engine="ddp" if processes > 1 else "none", collected=collected), start, notes)
     ]
+
+
+def _deferred(w: World) -> Range:
+    """Whether the Trainer lets FSDP divide gradients after the last micro batch of a step only: `no_sync` (transformers 5.23.0 trainer.py; torch 2.13
+    distributed/fsdp, `no_sync`: the gradients of the whole model are accumulated), of FSDP 2 from accelerate 1.11.0 on (accelerator.py, `no_sync`).
+    transformers does not where `sync_each_batch` asks for that: up to 4.45, which leaves it to accelerate, and again from 5.2.0 on."""
+    steps = w.value("training.gradient_accumulation_steps")
+    if w.value("derived.hf_trainer") is not True or steps == 1:
+        return NO_SHARE
+    asked = w.value("training.accelerator_config.gradient_accumulation_kwargs.sync_each_batch") is True
+    parted, later = w.at_least("transformers", "4.46"), w.at_least("transformers", "5.2.0")
+    asked = asked and not (parted is True and later is False)
+    defers = w.at_least("accelerate", "1.11.0") if w.value("fsdp.version") == 2 else True
+    if (asked and (parted is False or later is True)) or defers is False:
+        return NO_SHARE
+    return Range(1.0 if defers and not asked and isinstance(steps, int) else 0.0, 1.0, 1.0)
 
 
 def _collects(w: World) -> bool:

@@ -19,6 +19,7 @@ from stablint.run.world import Run, World
 _MOST = 4  # that are told
 _ROOM = 0.95  # of what is usable
 _DEEPEST = 3  # changes together
+_EACH_BATCH = "training.accelerator_config.gradient_accumulation_kwargs.sync_each_batch"
 _SHORTEST = 512  # tokens that rows are cut to
 FREE, SLOWER, LIBRARY, CONTEXT, RESULT = range(5)
 COSTS = (
@@ -210,6 +211,8 @@ def _away(w: World, sharding: Sharding, method: str) -> Iterator[Move]:
         if sharding.stage and not sharding.states_on_host and method == "full":
             facts = {"deepspeed.zero_optimization.offload_optimizer.device": "cpu"}
             yield Move("host", gettext("the optimizer's states in the host's memory"), facts, SLOWER)
+    if sharding.deferred.high and method == "full" and w.at_least("transformers", "5.2.0") is True:
+        yield Move("sharding", gettext("gradients divided in every micro batch"), {_EACH_BATCH: True}, SLOWER)
     if sharding.engine == "fsdp" and not sharding.weights_on_host and w.value("derived.fsdp") is True:
         yield Move("host", gettext("weights and states in the host's memory"), {"fsdp.offload_params": True}, SLOWER)
 

@@ -46,6 +46,7 @@ class Sharding(NamedTuple):
     states_on_host: bool = False
     weights_on_host: bool = False
     collected: int = 0  # batches whose logits one card collects, beside its own
+    deferred: Range = NO_SHARE  # 1 where gradients stay whole on each card until the last micro batch of a step
 
 
 class Plan(NamedTuple):

@@ -90,7 +90,7 @@ def _largest(plan: Plan, traced: Mapping[str, Any], at: int) -> dict[str, Parts]
     factor, wide = plan.activations[at], plan.squares[at]
     held, grads, own = _held(plan, at), _gradients(plan, at), _own_layers(plan, at)
     whole = sum(grads.values())
-    early = whole if plan.accumulates else 0.0  # gradients of the step before stay
+    early = max(whole, _deferred(plan, at)) if plan.accumulates else 0.0  # gradients of the micro batches before stay
     layers = plan.shape.layers
     entry = _value(variant["entry"], x)
     lasting = _lasting(variant, plan.checkpointed)
@@ -143,7 +143,7 @@ def _largest(plan: Plan, traced: Mapping[str, Any], at: int) -> dict[str, Parts]
         MOMENTS[2]: {
             **common, **kept, "activations": kept["activations"] + block, "gradients": (early or grads["head"]) + block_of, "quantisation": workspace,
         },
-        MOMENTS[3]: {**common, **last, "gradients": whole + block_of, "quantisation": workspace},
+        MOMENTS[3]: {**common, **last, "gradients": max(early, whole) + block_of, "quantisation": workspace},
         MOMENTS[4]: {**common, "gradients": whole + _shared(plan) + around},
         MOMENTS[5]: {**common, "gradients": whole, "step": _step(plan, at)},
     }  # fmt: skip
@@ -523,8 +523,11 @@ def _states(plan: Plan, at: int) -> float:
 def _gradients(plan: Plan, at: int) -> Parts:
     """Of the whole model, and of its head, which come first."""
     sharding = plan.sharding
-    if sharding.states_on_host and sharding.engine == "deepspeed":
-        return {"head": 0.0, "rest": 0.0}
+    if sharding.states_on_host and sharding.engine in ("deepspeed", "fsdp"):
+        return {
+            "head": 0.0,
+            "rest": 0.0,
+        }  # FSDP takes each there once it is divided (torch 2.13, _offload_grad and foreach_reduce)
     width = _gradient_width(plan)
     if plan.method != "full":
         shards = sharding.gradients if sharding.engine == "fsdp" else 1
@@ -535,6 +538,12 @@ def _gradients(plan: Plan, at: int) -> Parts:
         largest = plan.shape.hidden * max(plan.shape.vocab, plan.shape.intermediate)
         return {"head": width * largest / shards, "rest": 0.0}
     return {"head": width * head / shards, "rest": width * (plan.shape.parameters - head) / shards}
+
+
+def _deferred(plan: Plan, at: int) -> float:
+    """Gradients that FSDP divides after the last micro batch only: whole until then, in the dtype of the products."""
+    width = 2.0 if plan.autocast or plan.weights != "float32" else 4.0
+    return plan.sharding.deferred[at] * width * plan.shape.parameters if plan.method == "full" else 0.0
 
 
 def _step(plan: Plan, at: int) -> float:
@@ -592,11 +601,16 @@ def _host(plan: Plan) -> float:
     float32 copies, gradients and states (arXiv 2101.06840, section 3); FSDP trains the float32 weights themselves."""
     sharding, size = plan.sharding, 0.0
     trained = (plan.shape.parameters if plan.method == "full" else plan.trained) * (1.0 + plan.critics.usual)
-    if sharding.states_on_host:
-        size += 16.0 * trained / sharding.states  # states, master weights and gradients in float32
-    if sharding.weights_on_host:
-        trains_them = sharding.engine == "fsdp" and plan.method == "full"
-        size += 0.0 if trains_them else _base(plan, 1) / sharding.weights
+    trains_them = sharding.engine == "fsdp" and plan.method == "full"
+    if sharding.states_on_host:  # states, what is trained and its gradients, which DeepSpeed keeps in float32
+        size += (
+            (2.0 * _gradient_width(plan) * trained + _states(plan, 1) * (trained / plan.shape.parameters))
+            / sharding.states
+            if trains_them
+            else 16.0 * trained / sharding.states
+        )
+    if sharding.weights_on_host and not trains_them:
+        size += _base(plan, 1) / sharding.weights
     if plan.checkpoints_on_host and plan.checkpointed:
         size += 2.0 * plan.shape.hidden * plan.shape.layers * plan.rows * plan.length.usual
     return size
