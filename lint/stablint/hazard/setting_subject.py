@@ -380,6 +380,9 @@ _WORDS: dict[str, Callable[[SettingSubject], Any]] = {
     "block": lambda item: item.spelled.rpartition(".")[0],
     "layer": lambda item: item.layer,
     "constructed": lambda item: item.is_constructed(),
+    "form": lambda item: (
+        getattr(item._origin.place.entry and item._origin.place.entry[3], "form", None) if item._origin else None
+    ),
     "raw": lambda item: item._fact.sources[0].raw if item._fact.sources else item._fact.value,
     "type": _type,
     "default": _default,
