@@ -465,11 +465,14 @@ def _answer_template(document: Document, module: Module, trainer: Call) -> Itera
 
 
 def _markers(document: Document, module: Module, trainer: Call) -> Iterator[Statement]:
-    """Where the answer begins, by a program that takes the tokenizer's own chat template."""
-    text = document.text.text
-    if "apply_chat_template" not in text or seen_in(
-        r"get_chat_template|chat_template\s*=(?!=)|setup_chat_format|set_chat_template", document
-    ):
+    """Where the answer begins, by a program that takes the tokenizer's own chat template, or one of Unsloth's by its name."""
+    named = [call for call in any_of(module, ("get_chat_template",)) if not call.local]
+    name = named[0].arguments.get("chat_template") if len(named) == 1 and not named[0].conditional else None
+    if isinstance(name, Scalar) and isinstance(name.value, str):
+        yield stated(document, "launch.shows.template_name", name.value, "chat_template", name.start, name.end)
+    elif "apply_chat_template" not in document.text.text or seen_in(_TEMPLATE_GIVEN, document):
+        return
+    if seen_in(_TEMPLATE_SET, document):
         return
     # who is handed the tokenizer, or makes it, may give it another template
     hidden = unseen(document, module, (), called="tokenizer|processor")
@@ -478,9 +481,33 @@ def _markers(document: Document, module: Module, trainer: Call) -> Iterator[Stat
         given = _answer_text(call)
         if given is not None:
             marker = unless(hidden, given.value)
-            name = _LOOKS_FOR.get(last_word(call.name), "")
-            yield stated(document, "launch.shows.answer_marker", marker, name, given.start, given.end)
+            said = _LOOKS_FOR.get(last_word(call.name), "")
+            yield stated(document, "launch.shows.answer_marker", marker, said, given.start, given.end)
+            if name is None:
+                yield stated(document, "launch.shows.template_name", "own", said, given.start, given.end)
             return
+
+
+_TEMPLATE_GIVEN = re.compile(r"get_chat_template|\bchat_template\s*=(?!=)")
+_TEMPLATE_SET = re.compile(r"\.chat_template\s*=(?!=)|setup_chat_format|set_chat_template|clone_chat_template")
+# Of Unsloth's calls that write the trained model, the word that says how, and where it stands among those without a name.
+_SAVED_BY = {
+    "save_pretrained_merged": ("save_method", 2), "push_to_hub_merged": ("save_method", 2),
+    "save_pretrained_gguf": ("quantization_method", 2), "push_to_hub_gguf": ("quantization_method", 2),
+}  # fmt: skip
+
+
+def _saved(document: Document, module: Module, trainer: Call) -> Iterator[Statement]:
+    """How Unsloth is asked to write the model, call by call."""
+    words: list[tuple[str, Scalar]] = []
+    for call in any_of(module, tuple(_SAVED_BY)):
+        name, at = _SAVED_BY[last_word(call.name)]
+        given = call.arguments.get(name) or (call.positional[at] if len(call.positional) > at else None)
+        if not call.conditional and not call.local:
+            items = given.items if isinstance(given, Sequence) else (given,)
+            words += [(name, one) for one in items if isinstance(one, Scalar) and isinstance(one.value, str)]
+    for number, (name, word) in enumerate(words):
+        yield stated(document, f"launch.saved.{number}.{name}", word.value, name, word.start, word.end)
 
 
 # Any word of a template that the tokenizer may be given, or of a test whether it has one.
@@ -613,7 +640,7 @@ _OBSERVED = (
     _tokenised,
     _own_loader, _of_sentences, _columns, _collator_reads, _padded, _unlabelled, _batches,
     _made_again, _collates_no_labels, _padding_replaced, _pairs_replaced,
-    _decoded, _labels, _generated, _language, _answer_template, _markers, _templated, _pairs, _begun_twice,
+    _decoded, _labels, _generated, _language, _answer_template, _markers, _saved, _templated, _pairs, _begun_twice,
 )  # fmt: skip
 
 
