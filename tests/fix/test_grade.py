@@ -31,6 +31,22 @@ SAVED = """{
 """
 
 
+LLAMAFACTORY = (
+    "llamafactory-cli train --stage sft --do_train --model_name_or_path Qwen/{} --dataset d --template qwen3 --output_dir out "
+    "--finetuning_type lora --val_size 0.1 --evaluation_strategy steps\n"
+)
+TRAINER = """from transformers import TrainingArguments
+from trl import SFTTrainer
+
+args = TrainingArguments(output_dir="out", learning_rate=2e-5)
+SFTTrainer(model=model, args=args, train_dataset=rows, dataset_text_field="text").train()
+"""
+GROUPS = (
+    "accelerate launch --num_processes=3 src/open_r1/grpo.py --model_name_or_path Qwen/Qwen2.5-1.5B-Instruct --output_dir out "
+    "--use_vllm true --bf16 true --per_device_train_batch_size 1\n"
+)
+
+
 class Case(NamedTuple):
     rule: str
     files: Files
@@ -48,6 +64,14 @@ CASES = {
         "setting-renamed", {"train.yaml": HEAD + "warmup_ratio: 0.1\n"}, {"releases": ["transformers>=4.40", "trl==1.16.0"]}, "manual", False),
     "the same where every release means it so": Case(
         "setting-renamed", {"train.yaml": HEAD + "warmup_ratio: 0.1\n"}, {"releases": NEW}, "safe", False),
+    "the same where only the model tells the release: none that loads it has the old name": Case(
+        "setting-renamed", {"train.sh": LLAMAFACTORY.format("Qwen3-4B")}, {}, "safe", False),
+    "the same with a model that older releases load": Case(
+        "setting-renamed", {"train.sh": LLAMAFACTORY.format("Qwen2-7B")}, {}, "manual", False),
+    "an argument that moved into a class which every release of the run has": Case(
+        "setting-replaced", {"t.py": TRAINER}, {"releases": ["trl==0.13.0.dev0"]}, "unsafe", False),
+    "a whole number that some release of the run would not need": Case(
+        "grpo-groups-old-release", {"train.sh": GROUPS}, {"releases": ["trl==0.15.0.dev0"]}, "unsafe", False),
     "what a saved adapter is": Case(
         "lora-targets-partly-missing", {"out/adapter_config.json": SAVED}, {}, "manual", False),
     "a key that a program of its own may ask for": Case(

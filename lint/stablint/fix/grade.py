@@ -16,6 +16,7 @@ from stablint.frameworks.huggingface import TRL_ONLY
 from stablint.hazard.condition import facts_read
 from stablint.hazard.hints import A_SLIP, nearest
 from stablint.hazard.model import Finding, Remedy, asks_about_change
+from stablint.hazard.setting_subject import SettingSubject
 from stablint.report.model import FileEdits, Fix
 from stablint.run.derived.registry import RULES
 from stablint.run.fact import ABSENT, PRESUMED, Explicit, Fact, is_unknown
@@ -92,13 +93,25 @@ def of_other_releases(finding: Finding, remedy: Remedy) -> str:
     if any(releases.is_unread(library) for library in finding.divided):
         return "manual"
     if any(releases.presumed(library) for library in finding.divided):
-        # what a stated library asks of another is no presumption: an installer brings nothing older
-        sure = bounded(releases.certain(), finding.run.framework)
+        # what a stated library asks of another is no presumption: an installer brings nothing older. Nor is what loads the model at all.
+        sure = _able(finding.world, bounded(releases.certain(), finding.run.framework))
         certain = remedy.swap and not remedy.set
         return "" if certain and all(_taken(finding, old, new, sure) for old, new in remedy.swap) else "manual"
     if remedy.swap and not remedy.set and all(_taken(finding, old, new, releases) for old, new in remedy.swap):
         return ""
+    if remedy.move and all(_has_place(finding, name) for name in remedy.move):
+        return ""
+    if remedy.safety == "unsafe" and remedy.set and all(_has_number(finding, name) for name in remedy.set):
+        return ""
     return "manual" if any(releases.closed(library) for library in finding.divided) else "unsafe"
+
+
+def _able(world: World, releases: Releases) -> Releases:
+    """Those of transformers that know the model's architecture, unless the model may bring its own code."""
+    first = world.value("model.min_transformers")
+    if not isinstance(first, str) or world.value("model.trust_remote_code") not in (False, ABSENT):
+        return releases
+    return releases.restrict("transformers", f">={first}")
 
 
 def is_of_saved_adapter(finding: Finding) -> bool:
@@ -128,6 +141,28 @@ def _means_otherwise(finding: Finding, old: str, new: str) -> bool:
     return any(
         one.exists_at(release) and release < begun
         for one in found
+        for release in finding.run.releases.allowed(one.library)
+    )
+
+
+def _has_place(finding: Finding, name: str) -> bool:
+    """Whether every release that is allowed has the setting in the class into which it moves."""
+    rename = SettingSubject(finding.world, finding.item if name == "item" else name).rename()
+    head, _, tail = (rename.new if rename is not None and rename.new else "").rpartition(".")
+    if rename is None or not head[:1].isupper():
+        return False
+    library = rename.library_class.partition(".")[0]
+    home = field(f"{library}.{head}", tail)
+    return home is not None and all(home.exists_at(release) for release in finding.run.releases.allowed(library))
+
+
+def _has_number(finding: Finding, name: str) -> bool:
+    """Whether every release that is allowed takes whole numbers there: one is then as good as another."""
+    owners = [owner.removeprefix("?") for owner in finding.run.classes.get(name.partition(".")[0], ())]
+    found = [one for one in (field(owner, name.partition(".")[2]) for owner in owners) if one is not None]
+    return bool(found) and all(
+        one.exists_at(release) and "int" in (one.type_at(release) or "")
+        for one in found[:1]
         for release in finding.run.releases.allowed(one.library)
     )
 
