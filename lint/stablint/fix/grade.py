@@ -23,7 +23,7 @@ from stablint.run.fact import ABSENT, PRESUMED, Explicit, Fact, is_unknown
 from stablint.run.releases.allowed import Releases
 from stablint.run.releases.dating import bounded
 from stablint.run.releases.fields import field, renamed
-from stablint.run.world import World
+from stablint.run.world import Facts, World
 from stablint.syntax.tree import Scalar
 
 # What a training is: whoever repairs something else must leave it as it is.
@@ -106,7 +106,7 @@ def of_other_releases(finding: Finding, remedy: Remedy) -> str:
     return "manual" if any(releases.closed(library) for library in finding.divided) else "unsafe"
 
 
-def _able(world: World, releases: Releases) -> Releases:
+def _able(world: Facts, releases: Releases) -> Releases:
     """Those of transformers that know the model's architecture, unless the model may bring its own code."""
     first = world.value("model.min_transformers")
     if not isinstance(first, str) or world.value("model.trust_remote_code") not in (False, ABSENT):
