@@ -4,6 +4,7 @@ each of its conditions is pinned by one of them."""
 from __future__ import annotations
 
 import copy
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -94,6 +95,24 @@ def test_an_error_shows_when_it_is_fine(hazard: model.Hazard) -> None:
     if hazard.severity != "error" or knowledge.load("texts")[hazard.id]["fine_when"].startswith("never"):
         return
     assert HEALTHY.get(hazard.id) or any(example.get("near") for example in EXAMPLES[hazard.id])
+
+
+def _pattern(message: str) -> re.Pattern[str]:
+    """Of what a message may come to."""
+    return re.compile("(?:.*)".join(map(re.escape, re.split(r"\{[^}]*\}", message))))
+
+
+TABLES = {name: texts["cases"] for name, texts in knowledge.load("texts").items() if texts.get("cases")}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_each_case_of_a_table_is_drawn_in_its_own_words(name: str, tmp_path: Path) -> None:
+    """A table without an example for one of its cases has a case that nobody has seen."""
+    told = set()
+    for number, example in enumerate(EXAMPLES[name]):
+        for one in look(example["files"], tmp_path / str(number), example.get("options"), (HAZARDS[name],)):
+            told |= {case["message"] for case in TABLES[name] if _pattern(case["message"]).fullmatch(one.message)}
+    assert [case["message"] for case in TABLES[name] if case["message"] not in told] == []
 
 
 @pytest.mark.parametrize("hazard", sampled(((one,) for one in HAZARDS.values()), 4, lambda one: one[0].id))

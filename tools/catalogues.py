@@ -114,6 +114,8 @@ def of_hazards(folder: Path) -> Iterator[tuple[str, str, str]]:
         hazard = read_yaml(path)
         for field in ("title", "message", "why", "fine_when"):
             yield hazard["id"], field, hazard[field].strip()
+        for case in hazard.get("cases") or []:
+            yield hazard["id"], "cases.message", case["message"].strip()
         for remedy in hazard.get("remedies") or []:
             for field in ("title", "because"):
                 if remedy.get(field):

@@ -40,7 +40,7 @@ def _row(data: dict[str, Any]) -> dict[str, Any]:
         "hazard": {
             "id": data["id"], "code": data["id"], "severity": "info", "bites_at": "never-visibly", "grade": data["evidence"]["grade"],
             "when": [*(condition(one) for one in data["when"]), *fine], "at": data["at"], "versions": data.get("versions") or {}, "each": [],
-            "yields_to": data.get("yields_to") or [], "reads": facts_of_files(data["when"]), "message": data["title"],
+            "yields_to": data.get("yields_to") or [], "reads": facts_of_files(data["when"]), "message": data["title"], "cases": [],
             "remedies": [compiled_remedy(one) for one in data["edits"]],
             "evidence": {key: data["evidence"][key] for key in ("grade", "sources")},
         },

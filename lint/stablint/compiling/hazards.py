@@ -13,6 +13,7 @@ from pydantic import ValidationError
 
 from stablint.compiling.reading import DEEPEST, LOADER, TOO_DEEP, plain, text_of, unwanted
 from stablint.hazard.automaton import Automaton
+from stablint.hazard.model import TOLD
 from stablint.schema import hazard as hazard_schema
 from stablint.schema import wrong as schema_faults
 from stablint.syntax.yaml.error import is_nesting
@@ -44,7 +45,7 @@ def compile_hazards(root: Path, recall: Recall) -> dict[str, object]:
     rows: list[dict[str, Any]] = compiled.pop("core")
     return compiled | {
         "_core": [[row[key] for key in HOT] for row in rows],
-        "told.rows": {row["id"]: {key: row[key] for key in ("message", "remedies", "evidence")} for row in rows},
+        "told.rows": {row["id"]: {key: row[key] for key in TOLD} for row in rows},
     }
 
 
@@ -95,6 +96,8 @@ def _compile_file(text: str, name: str) -> tuple[dict[str, Any], Any]:
         raise ValueError(
             f"{name}:{_first_unprintable(text)}: a control or invisible character: a terminal would obey it"
         )
+    if cases := data.get("cases"):
+        data["when"] = [*(data.get("when") or []), {"any": [{"all": case["when"]} for case in cases]}]
     return _core(data), data
 
 
@@ -140,6 +143,7 @@ def _core(data: dict[str, Any]) -> dict[str, Any]:
         "id": data["id"], "code": data["code"], "severity": data["severity"], "bites_at": data["bites_at"],
         "when": when, "message": data["message"], "at": data["at"],
         "remedies": [compiled_remedy(r) for r in data.get("remedies") or []],
+        "cases": [{**case, "when": [condition(c) for c in case["when"]]} for case in data.get("cases") or []],
         "evidence": {key: data["evidence"][key] for key in ("grade", "sources")},
         "grade": data["evidence"]["grade"], "reads": facts_of_files(data["when"]),
         "versions": data.get("versions") or {}, "each": data.get("each") or [], "yields_to": data.get("yields_to") or [],

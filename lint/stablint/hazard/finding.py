@@ -66,23 +66,22 @@ def finding(
         severity = min(severity, "warning", key=_RANK.__getitem__)
     if severity == "info" and not hazard.guesses and _is_idle(hazard, unseen, partly):
         return None
-    if wording.quotes_nothing(hazard.message, world, _excluded(hazard.when)):
+    case = next((one for one in hazard.cases if every(one.when, world) is True), None)
+    message, at = (case.message, case.at or hazard.at) if case is not None else (hazard.message, hazard.at)
+    if wording.quotes_nothing(message, world, _excluded(hazard.when)):
         return None
-    fact, place, absent = _place(hazard, world, names, item)
+    fact, place, absent = _place(hazard._replace(at=at), world, names, item)
     remedies = _remedies(hazard, world)
     shown = _leaf_facts(
         world,
-        facts
-        + tuple(defaults(world, hazard.at))
-        + _chosen_by(next(iter(remedies), None), world)
-        + _block_of(item, world),
+        facts + tuple(defaults(world, at)) + _chosen_by(next(iter(remedies), None), world) + _block_of(item, world),
     )
     return Finding(
         hazard,
         checked.run,
         world,
         severity,
-        wording.fill(hazard.message, world),
+        wording.fill(message, world),
         place,
         fact,
         absent,

@@ -25,6 +25,14 @@ class Remedy(NamedTuple):
     mend: bool
 
 
+class Case(NamedTuple):
+    """One of several faults that a hazard tells of: what it says of it, and at which fact, where that is another."""
+
+    when: list[list[Any]]
+    message: str
+    at: str | None = None
+
+
 class Hazard(NamedTuple):
     """What every check evaluates. Conditions are compiled: [operator, fact, kind of operand, operand], or [group, [conditions]].
 
@@ -47,7 +55,7 @@ class Hazard(NamedTuple):
     keys: Sequence[str] = ()  # how a setting must be spelled that it is about; any way where there are none
     error_when: Sequence[list[Any]] = ()  # what an error asks for besides: a warning where it is not so
     guesses: bool = True  # told as well as an info that nobody would act on (hazard/finding.py, `_is_idle`)
-    own: dict[str, Any] | None = None  # message, remedies and evidence of a house hazard
+    own: dict[str, Any] | None = None  # what a finding needs of a house hazard (TOLD)
     trust: str = ""  # what the settings say of its repairs: `promote` or `demote`
 
     def _told(self) -> dict[str, Any]:
@@ -57,6 +65,11 @@ class Hazard(NamedTuple):
     @property
     def message(self) -> str:
         return language.of_hazard(self.id, str(self._told()["message"]))
+
+    @property
+    def cases(self) -> tuple[Case, ...]:
+        cases = (Case(**case) for case in self._told()["cases"])
+        return tuple(case._replace(message=language.of_hazard(self.id, case.message)) for case in cases)
 
     @property
     def evidence(self) -> dict[str, Any]:
@@ -124,10 +137,14 @@ def load_some(numbers: Iterable[int], starts: list[int]) -> list[Hazard]:
     ]
 
 
+TOLD = ("message", "cases", "remedies", "evidence")
+"""What only a finding needs of a hazard."""
+
+
 def from_row(row: dict[str, Any]) -> Hazard:
     """A compiled hazard of a house folder."""
     hot = {key: row[key] for key in Hazard._fields if key in row}
-    return Hazard(**hot, own={key: row[key] for key in ("message", "remedies", "evidence")})
+    return Hazard(**hot, own={key: row[key] for key in TOLD})
 
 
 # Words about a setting that are empty for one that its class has, unchanged, in the chosen release.

@@ -101,6 +101,20 @@ class Near(Strict):
         return self
 
 
+def _one_sentence(text: str) -> str:
+    if text.rstrip().endswith("."):
+        raise ValueError("no full stop at the end")
+    return text
+
+
+class Case(Strict):
+    """One of several faults of the same kind: told where all of `when` holds, in its own words and at its own place."""
+
+    when: tuple[Condition, ...] = Field(min_length=1)
+    at: FactName | None = Field(None, description="instead of the hazard's")
+    message: Annotated[Words, AfterValidator(_one_sentence)]
+
+
 class Example(Strict):
     """A run that draws the finding; `fixed` holds the files that the first applicable remedy changes, afterwards."""
 
@@ -151,6 +165,10 @@ class HazardFile(Strict):
         description="what happens while weights are trained: runs that only evaluate or predict are left in peace, whatever the conditions",
     )
     when: tuple[Condition, ...] = ()
+    cases: tuple[Case, ...] = Field(
+        (),
+        description="a table of faults of one kind: besides `when` one of them must hold; the first that does says what is told, and where",
+    )
     check: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")] | None = Field(
         None, description="a function of hazard/checks/"
     )
@@ -195,9 +213,9 @@ class HazardFile(Strict):
     @model_validator(mode="after")
     def _says_when(self) -> HazardFile:
         # The reader of the text itself finds what is wrong with a file (letter F): such a hazard has no condition.
-        if not (self.when or self.check or self._is_of_text()):
+        if not (self.when or self.cases or self.check or self._is_of_text()):
             raise ValueError("a hazard has a condition (`when`) or a `check`")
-        if self.when and not self.at:
+        if (self.when or self.cases) and not self.at:
             raise ValueError("`at` says which fact's place is shown")
         if not self.examples and not self._is_of_text():
             raise ValueError("a hazard has at least one example")
@@ -209,9 +227,7 @@ class HazardFile(Strict):
     @field_validator("message", "title")
     @classmethod
     def _no_full_stop(cls, text: str) -> str:
-        if text.rstrip().endswith("."):
-            raise ValueError("no full stop at the end")
-        return text
+        return _one_sentence(text)
 
     @field_validator("code")
     @classmethod
