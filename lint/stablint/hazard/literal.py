@@ -18,13 +18,15 @@ from stablint.syntax.tree import Unknown
 Test = Callable[[Fact, Facts], Verdict]
 
 
-def compiled(condition: Condition) -> Test:
-    """The condition as a function of the one fact that it reads."""
+def compiled(condition: Condition, part: Callable[[Condition], Test] | None = None) -> Test:
+    """The condition as a function of the one fact that it reads; `part` compiles what no group holds together, of conditions that read several."""
     operator, name = condition[0], condition[1]
     if operator in GROUPS:
-        parts = [compiled(inner) for inner in name]
+        parts = [compiled(inner, part) for inner in name]
         joined = parts[0] if len(parts) == 1 else _joined(parts, operator == "any")
         return _not(joined) if operator == "not" else joined
+    if part is not None:
+        return part(condition)
     operand = condition[3]
     if condition[2] == 1 and operand is not None and not name.startswith("versions."):
         maker = _MAKERS.get(operator)

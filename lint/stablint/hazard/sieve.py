@@ -10,13 +10,12 @@ releases): both are worked out once a process.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from stablint.base.light import NamedTuple
 from stablint.hazard import literal
 from stablint.hazard.checked import Checked
-from stablint.hazard.condition import GROUPS, Condition, Verdict, facts_read
+from stablint.hazard.condition import TESTS, Condition, Verdict, facts_read
 from stablint.hazard.model import Hazard, asks_about_change, patterns_of
 from stablint.hazard.plan import DEAR, Plan, only_fact
 from stablint.hazard.reference import Look, Reference, bits
@@ -28,7 +27,6 @@ from stablint.syntax.tree import Unknown
 
 Conditions = list[tuple[Condition, int]]  # each with the hazards that end where it is false
 Tests = list[tuple[literal.Test, int]]
-ClassTests = list[tuple[Callable[[Facts], Verdict], int]]
 
 # Words about an `item` that follow from its class, its releases and its place: neither its value nor the settings beside it change them.
 _OF_CLASS = frozenset(
@@ -121,7 +119,7 @@ class Context:
         self.tried: set[int] = set()
         doubtful = frozenset(owner for owners in run.classes.values() for owner in owners if owner.startswith("?"))
         self.words = sieve.words_of.setdefault((run.framework, run.releases.token(), run.by_spelling, doubtful), {})
-        self.news: dict[tuple[Any, ...], bool] = {}
+        self.about: dict[tuple[Any, ...], list[int | None]] = {}
 
 
 class Sieve:
@@ -135,12 +133,13 @@ class Sieve:
         self.uses: dict[str, int] = {}  # fact → the hazards with a condition on it alone
         self._raw: dict[str, Conditions] = {}
         self._mixed: Conditions = []  # on words of the class, and others
+        self._valued: Conditions = []  # on the value of the setting, and others
         self._tests: dict[str, Tests] = {}
         self.words_of: dict[tuple[Any, ...], dict[tuple[Any, ...], int]] = {}
         self._unsaid: dict[tuple[Any, ...], int] = {}
-        self._of_name: dict[tuple[str, bool], ClassTests] = {}
+        self._of_name: dict[tuple[str, bool], Tests] = {}
         self._out: dict[tuple[Any, ...], int] = {}
-        self._of_item: dict[str, tuple[int, Tests]] = {}
+        self._of_item: dict[str, tuple[int, Tests, Tests]] = {}
         self.ranges: dict[str, dict[str, int]] = {}  # library → range → the hazards with that range
         self.reads: dict[str, dict[str, int]] = {}
         self._patterns: dict[str, int] = {}
@@ -154,8 +153,12 @@ class Sieve:
         every = list(self._raw)
         self.items = [(literal.compiled(condition), mask) for condition, mask in _merged(self._raw.pop("item", []))]
         words = [pair for name in every if name in _OF_CLASS for pair in _merged(self._raw.pop(name))]
-        self.words = [(_of_class(condition), mask) for condition, mask in words]
-        self.mixed = [(_of_class(condition), mask) for condition, mask in _merged(self._mixed)]
+        self.words, self.mixed, self.valued = (
+            [(literal.compiled(condition, part), mask) for condition, mask in conditions]
+            for conditions, part in (
+                (words, _of_class), (_merged(self._mixed), _of_class), (_merged(self._valued), _of_value)
+            )
+        )  # fmt: skip
         shown = [name for name in every if not name.startswith(("item", *DEAR))]
         # Facts that many hazards read come first: what they rule out asks for no other fact.
         shown.sort(key=lambda name: -self.uses[name].bit_count())
@@ -181,8 +184,12 @@ class Sieve:
                 else:
                     raw[name] = [(condition, bit)]
                     uses[name] = bit
-            elif hazard.each and not _OF_CLASS.isdisjoint(facts_read([condition])):
-                self._mixed.append((condition, bit))
+            elif hazard.each:
+                read = set(facts_read([condition]))
+                if not _OF_CLASS.isdisjoint(read):
+                    self._mixed.append((condition, bit))
+                if "item" in read:
+                    self._valued.append((condition, bit))
         for library, specifier in hazard.versions.items():
             masks = self.ranges.setdefault(library, {})
             masks[specifier] = masks.get(specifier, 0) | bit
@@ -306,11 +313,19 @@ class Sieve:
 
     def about(self, name: str, fact: Fact, mask: int, context: Context, checked: Checked) -> int:
         """Those of the hazards about a setting that its class does not rule out."""
+        place = (name, *_place(fact), checked.newest.fact("derived.framework").value)
+        ended = context.about.get(place)
+        if ended is None:
+            ended = context.about[place] = [None, None]  # of those about what is new, of all others
         if mask & self.news:
-            news = self._is_news(name, fact, context, checked)
-            mask &= ~(self._by_class(name, fact, context, checked, True) if news else self.news)
+            if ended[0] is None:
+                news = checked.has_change(name)
+                ended[0] = self._by_class(fact, place, context, checked, True) if news else self.news
+            mask &= ~ended[0]
         if mask & ~self.news:
-            mask &= ~self._by_class(name, fact, context, checked, False)
+            if ended[1] is None:
+                ended[1] = self._by_class(fact, place, context, checked, False)
+            mask &= ~ended[1]
         return mask
 
     def rules_out(self, name: str, left: int, checked: Checked) -> int:
@@ -321,13 +336,20 @@ class Sieve:
         about = self._of_item.get(name)
         if about is None:
             covered = self._covers(name)
-            about = self._of_item[name] = covered, [(test, mask) for test, mask in self.items if mask & covered]
-        item, tests = about
+            about = self._of_item[name] = (
+                covered,
+                [(test, mask) for test, mask in self.items if mask & covered],
+                [(test, mask) for test, mask in self.valued if mask & covered],
+            )
+        item, tests, valued = about
         if not fact.sources:
             return Left(self.all, item)
         world, unknown = checked.newest, is_unknown(fact.value)
         for test, mask in tests:
             if item & mask and ((held := test(fact, world)) is False or (unknown and held is None)):
+                item &= ~mask
+        for test, mask in valued:
+            if item & mask and test(fact, world) is False:
                 item &= ~mask
         return Left(self.all & ~self._ended(name, checked), item)
 
@@ -431,37 +453,31 @@ class Sieve:
                 ended |= mask & self.each
         return ended
 
-    def _by_class(self, name: str, fact: Fact, context: Context, checked: Checked, news: bool) -> int:
+    def _by_class(self, fact: Fact, place: tuple[Any, ...], context: Context, checked: Checked, news: bool) -> int:
         """Of the hazards about what is new of a setting, or of all others, those that its class rules out."""
+        name = fact.name
         head, _, more = name.partition(".")
         scopes, classes = checked.run.scopes, checked.run.classes
         owners = classes.get(head if head != "keys" else f"keys.{more.partition('.')[0]}")
-        key = (news, name, *_place(fact), scopes.get(head), owners)
+        key = (news, place, scopes.get(head), owners)
         ended = context.words.get(key)
         if ended is None:
             ended = 0
             asked = checked.certain() if news and checked.run.by_spelling else checked
             view = asked.view(asked.newest, name)
             for test, mask in self._class_tests(name, news):
-                if mask & ~ended and test(view) is False:
+                if mask & ~ended and test(fact, view) is False:
                     ended |= mask
             context.words[key] = ended
         return ended
 
-    def _class_tests(self, name: str, news: bool) -> ClassTests:
+    def _class_tests(self, name: str, news: bool) -> Tests:
         """The conditions on words of a class, alone and with others, each with the hazards about such a setting that end with it."""
         found = self._of_name.get((name, news))
         if found is None:
             about = self._covers(name) & (self.news if news else ~self.news)
             tests = self.words if news else [*self.words, *self.mixed]
             found = self._of_name[name, news] = [(test, mask & about) for test, mask in tests if mask & about]
-        return found
-
-    def _is_news(self, name: str, fact: Fact, context: Context, checked: Checked) -> bool:
-        key = (name, *_place(fact))
-        found = context.news.get(key)
-        if found is None:
-            found = context.news[key] = checked.has_change(name)
         return found
 
     def _covers(self, name: str) -> int:
@@ -554,28 +570,25 @@ def _token(name: str, fact: Fact) -> tuple[Any, ...]:
 _PLAIN = frozenset({str, int, float, bool, type(None)})
 
 
-def _of_class(condition: Condition) -> Callable[[Facts], Verdict]:
+def _of_class(condition: Condition) -> literal.Test:
     """What the condition comes to whatever the value of the setting is, and all else that does not follow from its class."""
-    operator = condition[0]
-    if operator in GROUPS:
-        parts, settling = [_of_class(inner) for inner in condition[1]], operator == "any"
-
-        def joined(view: Facts) -> Verdict:
-            verdict: Verdict = not settling
-            for part in parts:
-                found = part(view)
-                if found is settling:
-                    return settling if operator != "not" else not settling
-                if found is None:
-                    verdict = None
-            return verdict if operator != "not" or verdict is None else not verdict
-
-        return joined
     name = condition[1]
-    if name not in _OF_CLASS or condition[2] == 2:
-        return lambda view: None
+    if (name not in _OF_CLASS and name not in _FIRST) or condition[2] == 2:
+        return _not_known
     test = literal.compiled(condition)
-    return lambda view: test(view.fact(name), view)
+    return lambda _, view: test(view.fact(name), view)
+
+
+def _of_value(condition: Condition) -> literal.Test:
+    """The same whatever else is said than the value itself. Patterns are left for later: compiling one costs more than all the rest."""
+    return literal.compiled(condition) if only_fact(condition) == "item" and condition[0] in _OF_VALUES else _not_known
+
+
+_OF_VALUES = frozenset(TESTS) - {"matches", "matches-in-one-pass"} | {"type", "is-integer"}
+
+
+def _not_known(fact: Fact, world: Facts) -> Verdict:
+    return None
 
 
 def _ended_at(fact: Fact, tests: Tests, world: Facts, hopeless: bool) -> int:
