@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Container, Iterable, Iterator
 
 from stablint.assemble.files import Files
-from stablint.base.light import TYPE_CHECKING, TypeVar, cast
+from stablint.base.light import TYPE_CHECKING, NamedTuple, TypeVar, cast
 from stablint.files import discover
 from stablint.files.faults import attempt
 from stablint.hazard.model import Finding, asks_about_change
@@ -15,6 +15,7 @@ from stablint.repository import loaders as repository_loaders
 from stablint.repository import referrers as repository_referrers
 from stablint.run.fact import Explicit
 from stablint.run.framework import may_be_patched
+from stablint.syntax.tree import Document
 
 if TYPE_CHECKING:  # only where a repository reads its configurations itself
     from stablint.frameworks.launch.at_hand import Program
@@ -40,124 +41,105 @@ def own_readers(paths: list[str], files: Files) -> dict[str, Program]:
     }
 
 
-def _edited(findings: Iterable[Finding], files: Files) -> frozenset[str]:
-    """The configurations that an error rests on, of which nobody can say that a run reads what stands in them."""
-    asked = {
-        document.path
-        for finding in findings
-        if finding.severity == "error"
-        for fact in finding.run.explicit.values()
-        for one in fact.sources
-        if isinstance(one.origin, Explicit)
-        and (document := one.origin.place.document).format in ("json", "yaml")
-        and "\0" not in document.path
-    }
-    return _together("looking for the programs that change it", changers.edited, asked, files) if asked else frozenset()
+def _with_errors(finding: Finding) -> Iterator[str]:
+    """The configurations that an error rests on."""
+    for fact in finding.run.explicit.values() if finding.severity == "error" else ():
+        for one in fact.sources:
+            if isinstance(one.origin, Explicit) and _is_data_file(one.origin.place.document):
+                yield one.origin.place.document.path
 
 
-def _unheard(findings: Iterable[Finding], files: Files) -> frozenset[str]:
-    """The files of a launcher that something is told of, that no command at hand names, and whose programs hear nothing of them."""
-    asked = {
-        finding.run.anchor.document.path
-        for finding in findings
-        if finding.severity in ("error", "warning") and finding.run.dialects[:1] == ("accelerate",)
-    }
-    return _together("looking for the programs that read it", unheard.unheard, asked, files) if asked else frozenset()
+def _of_run(holds: Callable[[Finding], bool]) -> Callable[[Finding], Iterator[str]]:
+    """The file that such a finding's run begins with."""
+    return lambda finding: iter([finding.run.anchor.document.path] if holds(finding) else ())
 
 
-def _written_down(findings: Iterable[Finding], files: Files) -> frozenset[str]:
-    """The files that something is told of, that a training has written, and that nobody reads again."""
-    asked = {
-        finding.run.anchor.document.path
-        for finding in findings
-        if finding.severity in ("error", "warning") and finding.run.anchor.document.format in ("json", "yaml")
-    }
-    asked = {path for path in asked if "\0" not in path}
-    return (
-        _together("looking for the programs that read it", changers.written_down, asked, files)
-        if asked
-        else frozenset()
+def _of_program(holds: Callable[[Finding], bool]) -> Callable[[Finding], Iterator[str]]:
+    """The Python file that such a finding stands in."""
+    return lambda finding: iter(
+        [path] if (path := finding.place.document.text.path).endswith(".py") and holds(finding) else ()
     )
 
 
-def _own_tables(findings: Iterable[Finding], files: Files) -> frozenset[str]:
-    """The tables of data sets that something is told of and that no configuration of LLaMA-Factory's names, but the repository's own program."""
-    asked = {
-        finding.run.anchor.document.path
-        for finding in findings
-        if finding.run.dialects[:1] == ("llamafactory-data",) and len(finding.run.files) == 1
-    }
-    return (
-        _together("looking for the programs that read it", unheard.own_tables, asked, files) if asked else frozenset()
-    )
+def _is_data_file(document: Document) -> bool:
+    return document.format in ("json", "yaml") and "\0" not in document.path
 
 
-def _own_dicts(findings: Iterable[Finding], files: Files) -> frozenset[str]:
-    """The modules of constants that are told of a name which the library's class has not."""
-    asked = {
-        finding.run.anchor.document.path
-        for finding in findings
-        if finding.run.anchor.document.format == "python" and asks_about_change(finding.hazard)
-    }
-    return _together("looking for the programs that read it", unheard.own_dicts, asked, files) if asked else frozenset()
+def _is_told(finding: Finding) -> bool:
+    return finding.severity in ("error", "warning")
 
 
-def _registering(findings: Iterable[Finding], files: Files) -> frozenset[str]:
-    """The files whose runs are told that a release does not know their type of model, in repositories that bring types of their own."""
-    asked = {
-        finding.run.anchor.document.text.path
-        for finding in findings
-        if finding.severity in ("error", "warning")
-        and {"model.type", "derived.types_registered"} <= {fact.name for fact in finding.facts}
-    }
-    return (
-        _together("looking for the programs that bring a model", unheard.registering, asked, files)
-        if asked
-        else frozenset()
-    )
+class Lesson(NamedTuple):
+    """What may be asked about files of which something would be told: which of them, what answers, and what becomes of the answer."""
+
+    stage: str
+    asked: Callable[[Finding], Iterator[str]]
+    work: Callable[[Iterable[str], Files], frozenset[str]]
+    learn: Callable[[Files, frozenset[str]], None]
+
+    def is_new(self, findings: Iterable[Finding], files: Files) -> bool:
+        """Whether something is answered; the files know it then."""
+        asked = {path for finding in findings for path in self.asked(finding)}
+        answer = frozenset().union(*_one_by_one(self.stage, self.work, asked, files)) if asked else frozenset()
+        if answer:
+            self.learn(files, answer)
+        return bool(answer)
 
 
-def _behind_unsloth(findings: Iterable[Finding], files: Files) -> frozenset[str]:
-    """The Python files that something is told of and that are imported behind Unsloth."""
-    found = {
-        finding.place.document.text.path
-        for finding in findings
-        if finding.place.document.format == "python" and may_be_patched(finding.run.framework)
-    }
-    asked = {path for path in found if path.endswith(".py")}
-    return (
-        _together("looking for the programs that import it", importers.behind_unsloth, asked, files)
-        if asked
-        else frozenset()
-    )
-
-
-def _optional(findings: Iterable[Finding], files: Files) -> frozenset[str]:
-    """The Python files that import what is not there, and that their repository goes on without."""
-    asked = {
-        finding.place.document.text.path
-        for finding in findings
-        if finding.severity in ("error", "warning") and finding.item.startswith("keys.") and "-names." in finding.item
-    }
-    asked = {path for path in asked if path.endswith(".py")}
-    return (
-        _together("looking for the programs that import it", importers.optional, asked, files) if asked else frozenset()
-    )
-
-
-# What may still be asked about files of which something would be told, each with what becomes of the answer; in this order, since each is asked
-# about what is told then.
-LESSONS: tuple[
-    tuple[Callable[[Iterable[Finding], Files], frozenset[str]], Callable[[Files, frozenset[str]], None]], ...
-] = (
-    (_behind_unsloth, Files.patch),
-    (_optional, Files.spare),
-    (_edited, Files.edit),
-    (_unheard, Files.silence),
-    (_written_down, Files.silence),
-    (_own_tables, Files.silence),
-    (_own_dicts, Files.silence),
-    (_registering, Files.register),
+# In this order, since each is asked about what is told then.
+LESSONS = (
+    Lesson(  # what is imported behind Unsloth
+        "looking for the programs that import it",
+        _of_program(lambda one: one.place.document.format == "python" and may_be_patched(one.run.framework)),
+        lambda paths, files: importers.behind_unsloth(paths, files),
+        Files.patch,
+    ),
+    Lesson(  # what imports what is not there, and its repository goes on without
+        "looking for the programs that import it",
+        _of_program(lambda one: _is_told(one) and one.item.startswith("keys.") and "-names." in one.item),
+        lambda paths, files: importers.optional(paths, files),
+        Files.spare,
+    ),
+    Lesson(  # of which nobody can say that a run reads what stands in them
+        "looking for the programs that change it",
+        _with_errors,
+        lambda paths, files: changers.edited(paths, files),
+        Files.edit,
+    ),
+    Lesson(  # a launcher's, that no command at hand names, and whose programs hear nothing of them
+        "looking for the programs that read it",
+        _of_run(lambda one: _is_told(one) and one.run.dialects[:1] == ("accelerate",)),
+        lambda paths, files: unheard.unheard(paths, files),
+        Files.silence,
+    ),
+    Lesson(  # what a training has written, and nobody reads again
+        "looking for the programs that read it",
+        _of_run(lambda one: _is_told(one) and _is_data_file(one.run.anchor.document)),
+        lambda paths, files: changers.written_down(paths, files),
+        Files.silence,
+    ),
+    Lesson(  # tables of data sets that no configuration of LLaMA-Factory's names, but the repository's own program
+        "looking for the programs that read it",
+        _of_run(lambda one: one.run.dialects[:1] == ("llamafactory-data",) and len(one.run.files) == 1),
+        lambda paths, files: unheard.own_tables(paths, files),
+        Files.silence,
+    ),
+    Lesson(  # modules of constants that are told of a name which the library's class has not
+        "looking for the programs that read it",
+        _of_run(lambda one: one.run.anchor.document.format == "python" and asks_about_change(one.hazard)),
+        lambda paths, files: unheard.own_dicts(paths, files),
+        Files.silence,
+    ),
+    Lesson(  # types of models that a release does not know, in repositories that bring types of their own
+        "looking for the programs that bring a model",
+        lambda one: iter(
+            [one.run.anchor.document.text.path]
+            if _is_told(one) and {"model.type", "derived.types_registered"} <= {fact.name for fact in one.facts}
+            else ()
+        ),
+        lambda paths, files: unheard.registering(paths, files),
+        Files.register,
+    ),
 )
 
 
@@ -221,13 +203,6 @@ def touches(finding: Finding, paths: Container[str]) -> bool:
         return True
     origins = (statement.origin for fact in finding.facts for statement in fact.sources)
     return any(isinstance(origin, Explicit) and origin.place.document.text.path in paths for origin in origins)
-
-
-def _together(
-    stage: str, work: Callable[[Iterable[str], Files], frozenset[str]], asked: set[str], files: Files
-) -> frozenset[str]:
-    """All that is answered about these files."""
-    return frozenset().union(*_one_by_one(stage, work, asked, files))
 
 
 def _each(stage: str, ask: Callable[[str, Files], T | None], paths: list[str], files: Files) -> dict[str, T]:

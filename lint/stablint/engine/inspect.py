@@ -351,9 +351,8 @@ def _judged(
             if owned:
                 files.own(owned)
                 found = anew()
-        for ask, learn in around.LESSONS if found.findings else ():
-            if answer := ask(found.findings, files):
-                learn(files, answer)
+        for lesson in around.LESSONS if found.findings else ():
+            if lesson.is_new(found.findings, files):
                 found = anew()
     if beyond := files.boundaries()[bounded:]:  # of programs that were asked about these files
         problems += beyond

@@ -318,14 +318,14 @@ class Sieve:
         if ended is None:
             ended = context.about[place] = [None, None]  # of those about what is new, of all others
         if mask & self.news:
-            if ended[0] is None:
+            if (out := ended[0]) is None:
                 news = checked.has_change(name)
-                ended[0] = self._by_class(fact, place, context, checked, True) if news else self.news
-            mask &= ~ended[0]
+                out = ended[0] = self._by_class(fact, place, context, checked, True) if news else self.news
+            mask &= ~out
         if mask & ~self.news:
-            if ended[1] is None:
-                ended[1] = self._by_class(fact, place, context, checked, False)
-            mask &= ~ended[1]
+            if (out := ended[1]) is None:
+                out = ended[1] = self._by_class(fact, place, context, checked, False)
+            mask &= ~out
         return mask
 
     def rules_out(self, name: str, left: int, checked: Checked) -> int:
