@@ -824,7 +824,7 @@ def test_a_program_that_hands_its_configuration_to_a_module(change: Files, frame
 def test_a_module_that_only_judges(more: str, trains: bool, tmp_path: Path) -> None:
     text = "import torch\nfrom transformers import AutoModelForCausalLM\nmodel = AutoModelForCausalLM.from_pretrained(name, load_in_4bit=True)\n"
     (run,) = shown(tmp_path, "judge.py", {"judge.py": text + more})
-    assert ("training" not in in_words(effective(run))) == trains
+    assert in_words(effective(run))["training"].startswith("none") != trains
 
 
 SECTIONS = "sft:\n  learning_rate: 2.0e-5\n  num_epochs: 3\n  batch_size: 4\ndpo:\n  learning_rate: 5.0e-6\n  num_epochs: 1\n  batch_size: 8\n"

@@ -213,3 +213,60 @@ def test_files_that_the_program_opens(asked: str, value: object) -> None:
     files = {"configs/sft.yaml": {"train": {"lr": 3e-5, "steps": 50}}}
     program = Program([_OPENS], lambda name: UNKNOWN, {}, files.get)
     assert program.only(ast.parse(asked, mode="eval").body, Where(program.trees[0], None, None)) == value
+
+
+_HEAD = "import argparse, copy, os, yaml\nfrom dataclasses import dataclass, field\nfrom omegaconf import OmegaConf\n"
+_OWN = "@dataclass\nclass Train:\n    lr: float = 1e-3\n    steps: int = 5\n@dataclass\nclass Config:\n    train: Train = field(default_factory=Train)\n"
+_LOAD = "def load(path):\n    with open(path) as f:\n        return yaml.safe_load(f)\n"
+_BOTH = "def both():\n    with open('base') as f:\n        one = yaml.safe_load(f)\n    with open('own') as f:\n        two = yaml.safe_load(f)\n"
+_DEEP_MERGE = (
+    "def deep_merge(a, b):\n    out = dict(a)\n    for k, v in b.items():\n"
+    "        out[k] = deep_merge(out[k], v) if isinstance(v, dict) else v\n    return out\n"
+)
+_BY_LOOP = (
+    "    out = copy.deepcopy(one)\n    for k, v in two.items():\n        if isinstance(v, dict):\n            out[k].update(v)\n"
+    "        else:\n            out[k] = v\n    return out\n"
+)
+_FILES: dict[str, object] = {
+    "base": {"train": {"lr": 1e-3, "steps": 5}, "lr": 0.1},
+    "own": {"train": {"lr": 2e-5}},
+    "flat": {"lr": 2e-5},
+}
+WORTH = {
+    "merged by OmegaConf": ("x = OmegaConf.merge(OmegaConf.load('base'), OmegaConf.load('own'))\n", "x.train.lr, x.train.steps", (2e-5, 5)),
+    "merged by its function": (
+        _DEEP_MERGE + _BOTH + "    return deep_merge(one, two)\nx = both()\n", "x['train']['lr'], x['train']['steps']", (2e-5, 5),
+    ),
+    "merged by a loop": (_BOTH + _BY_LOOP + "x = both()\n", "x['train']['lr'], x['train']['steps']", (2e-5, 5)),
+    "a section that is replaced": (
+        _BOTH + "    one.update(two)\n    return one\nx = both()\n", "x['train']['lr'], x['train'].get('steps', 7), x['lr']", (2e-5, 7, 0.1),
+    ),
+    "put into it by an option that nobody gives": (
+        "p = argparse.ArgumentParser()\np.add_argument('--lr', type=float)\na = p.parse_args()\nx = yaml.safe_load(open('flat'))\n"
+        "if a.lr is not None:\n    x['lr'] = a.lr\n", "x['lr'], x['lr']", (2e-5, 2e-5),
+    ),
+    "put into it always": ("x = yaml.safe_load(open('flat'))\nx['lr'] = 3e-4\n", "x['lr'], 1", (3e-4, 1)),
+    "put into it, who knows what": ("x = yaml.safe_load(open('flat'))\nx.update(vars(given))\n", "x['lr'], 1", (UNKNOWN, 1)),
+    "put into another one": ("x = yaml.safe_load(open('flat'))\ny = {'lr': 1}\ny['lr'] = 2\n", "x['lr'], y['lr']", (2e-5, 2)),
+    "spread into an object": (_OWN + "x = Train(**yaml.safe_load(open('flat')))\n", "x.lr, x.steps", (2e-5, 5)),
+    "an object that a function makes": (
+        _OWN + _LOAD + "def made(path):\n    raw = load(path)\n    return Config(train=Train(**raw['train']))\nx = made('own')\n",
+        "x.train.lr, x.train.steps", (2e-5, 5),
+    ),
+    "an object in another": (_OWN + "x = Config()\n", "x.train.lr, x.train.steps", (1e-3, 5)),
+    "asked for by name": (_OWN + "x = Train()\n", "getattr(x, 'lr', 7), getattr(x, 'other', 7)", (1e-3, 7)),
+    "an object of nobody's": ("", "getattr(x, 'lr', 7), 1", (UNKNOWN, 1)),
+    "spread into an object, who knows what": (_OWN + "x = Train(**vars(given))\n", "x.lr, 1", (UNKNOWN, 1)),
+    "a name in turn": ("x = 64 // 8\nx = max(1, x)\ny = 1\ny = 2\n", "x, y", (8, UNKNOWN)),
+    "a name that a loop changes": ("x = 1\nfor one in rows:\n    x = max(2, x)\n", "x, 1", (UNKNOWN, 1)),
+    "a variable that nobody sets": ("x = int(os.environ.get('STEPS') or 8)\n", "x, 1", (8, 1)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "asked", "worth"), WORTH.values(), ids=WORTH)
+def test_what_it_comes_to(text: str, asked: str, worth: tuple[object, ...]) -> None:
+    program = Program([_HEAD + text], lambda name: UNKNOWN, {}, _FILES.get)
+    node = ast.parse(asked, mode="eval").body
+    assert isinstance(node, ast.Tuple)
+    found = [program.only(one, Where(program.trees[0], None, None)) for one in node.elts]
+    assert [UNKNOWN if isinstance(one, type(UNKNOWN)) else one for one in found] == list(worth)

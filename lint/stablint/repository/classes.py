@@ -489,7 +489,7 @@ def _of(call: Call, own: Own) -> Call:
     at = call.name_start
     more: list[Entry] = []
     for name, value in own.fields.items():
-        if name in said:
+        if name in said or call.arguments.open:
             continue
         known = Scalar(value if value is not _GIVEN else Unknown("it must be given"), at, call.name_end, "plain", False)
         entry = Entry(name, at, call.name_end, known)

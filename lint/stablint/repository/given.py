@@ -7,7 +7,7 @@ from collections.abc import Mapping as Table
 
 from stablint.base.light import NamedTuple
 from stablint.frameworks.fragment import Fragment, plain_value
-from stablint.repository.worth import UNKNOWN
+from stablint.repository.worth import UNCLEAR, UNKNOWN
 from stablint.run.fact import OWN, Explicit, Place, Statement
 from stablint.syntax.tree import Document, Entry, Mapping, Unknown
 
@@ -43,7 +43,7 @@ def said_by(name: str, *several: Table[str, Given]) -> object:
     """What the first of them says that has the name."""
     found = next((one[name] for one in several if name in one), None)
     value = plain_value(found.entry.value) if found is not None else UNKNOWN
-    return UNKNOWN if isinstance(value, Unknown) else value
+    return (UNCLEAR if name in several[0] else UNKNOWN) if isinstance(value, Unknown) else value
 
 
 def stated(fact: str, value: object, document: Document, entry: Entry | None, at: int = 0) -> Statement:

@@ -9,6 +9,7 @@ import ast
 import math
 import operator
 import posixpath
+import re
 from collections.abc import Callable, Iterator
 from collections.abc import Mapping as Table
 from itertools import repeat
@@ -18,10 +19,11 @@ from stablint.repository.objects import missing, taken
 from stablint.syntax.python.parse import tree_of
 from stablint.syntax.python.scope import default_of, dotted, parameters_of
 
-_FAR = 9  # callers of callers, and what is assigned in turn
+_FAR = 12  # callers of callers, and what is assigned in turn
 _MOST = 400_000  # characters of a program and its modules
 _MANY = 12  # calls of one function
-_LOOKED_UP = 20_000  # names
+_LOOKED_UP = 60_000  # steps on the ways of all questions
+_STEPS = 600  # of one
 _DEEP = 20  # names that one has to know to know another
 
 
@@ -30,6 +32,7 @@ class _Unknown:
 
 
 UNKNOWN = _Unknown()
+UNCLEAR = _Unknown()  # it is said, and nobody can tell what
 
 
 class _Thing:
@@ -46,12 +49,25 @@ class Where(NamedTuple):
     outer: Where | None = None  # of a function within a function
 
 
+Branches = tuple[tuple[ast.stmt, bool], ...]  # of an `if`, or of a loop
+
+
 class Bound(NamedTuple):
     """What a name is given, and the branches that this stands in."""
 
     value: ast.expr | None
-    branches: tuple[tuple[ast.If, bool], ...]
+    branches: Branches
     where: Where
+
+
+class Stored(NamedTuple):
+    """What is put into a dictionary after it was made: `settings["lr"] = 1e-5`, or with `value` another one whole, by `update`."""
+
+    of: ast.expr
+    value: ast.expr
+    branches: Branches
+    where: Where
+    deep: bool = False  # section by section
 
 
 class Made(NamedTuple):
@@ -114,6 +130,13 @@ _SAME = frozenset(
         "munchify",
     ]
 )
+_MERGES = frozenset(["merge", "unsafe_merge"])
+_MERGING = re.compile(r"merge|update|overrid", re.IGNORECASE)
+_OF_COMMANDS = frozenset(["from_cli", "from_dotlist"])
+_OF_KEYWORDS = frozenset(["dict", "SimpleNamespace", "Namespace"])
+_UNCLEAR = ast.Name("", ast.Load())
+_ENVIRONMENT = "the environment"
+_PUTS = "\0put"  # no name of a program's
 _TEXT_OF = frozenset(["open", "read", "read_text", "read_bytes", "fsdecode", "str", "Path"])
 _DTYPES = frozenset(["float16", "bfloat16", "float32", "half"])
 
@@ -136,7 +159,7 @@ class Program:
         self.branched = False  # whether a branch that is left by what is said was asked for
         self._settings = dict(settings)
         self._active: set[tuple[str, int]] = set()
-        self._left = _LOOKED_UP
+        self._left, self._steps = _LOOKED_UP, _STEPS
         self.calls: list[Called] = []
         self._called: dict[str, list[Called]] = {}  # by the last word of what is called
         self.tests: list[tuple[ast.If | ast.IfExp, Where]] = []
@@ -147,6 +170,11 @@ class Program:
         self._assigned: dict[tuple[str, str], list[tuple[ast.expr | None, Where]]] = {}  # `self.x = …`, by the class
         self._bound: dict[int, dict[str, list[Bound]]] = {}  # names, by the function or the module
         self._touched: set[str] = set()  # attributes that are set from elsewhere
+        self._stored: dict[object, list[Stored]] = {}  # by the key
+        self._updated: list[Stored] = []
+        self._apart: dict[int, Where] = {}  # parts of a merged dictionary, by where each stands
+        self._kept: dict[object, ast.expr] = {}  # files and merged dictionaries, each made once
+        self._deep: set[int] = set()  # dictionaries whose sections are merged as well
         self._imported: dict[
             int, dict[str, str]
         ] = {}  # what a module imports by name, with what it is called there; `*` for all
@@ -154,9 +182,8 @@ class Program:
             self._look(tree)
 
     def _look(self, tree: ast.Module) -> None:
-        pending: list[tuple[ast.AST, Where, str, tuple[tuple[ast.If, bool], ...]]] = [
-            (tree, Where(tree, None, None), "", ())
-        ]
+        pending: list[tuple[ast.AST, Where, str, Branches]] = [(tree, Where(tree, None, None), "", ())]
+        merging: set[ast.AST] = set()
         while pending:
             node, where, target, branches = pending.pop()
             if isinstance(node, ast.ClassDef):
@@ -168,14 +195,23 @@ class Program:
             elif isinstance(node, ast.Call):
                 self.calls.append(Called(node, where, target))
                 self._called.setdefault(_last(node.func), []).append(self.calls[-1])
+                if isinstance(node.func, ast.Attribute) and node.func.attr == "update" and node.args:
+                    self._updated.append(Stored(node.func.value, node.args[0], branches, where))
                 self._flags.update(_flag(node))
                 self._defaults.update((name, (value, where)) for name, value in _usual(node))
             elif isinstance(node, (ast.If, ast.IfExp)) and tree is self.trees[0]:
                 self.tests.append((node, where))
             elif isinstance(node, ast.ImportFrom):
                 self._imported.setdefault(id(tree), {}).update({one.asname or one.name: one.name for one in node.names})
-            for name, value in _bindings(node):
-                if isinstance(name, ast.Name):
+            elif isinstance(node, ast.For) and (merged := _merging(node)) is not None:
+                deep = any(isinstance(one, ast.Call) and _MERGING.search(_last(one.func)) for one in ast.walk(node))
+                self._updated.append(Stored(*merged, branches, where, deep))
+                merging.update(ast.walk(node))
+            for name, value in _bindings(node) if node not in merging else ():
+                if isinstance(name, ast.Subscript):
+                    stored = Stored(name.value, value or name, branches, where)
+                    self._stored.setdefault(name.slice.value, []).append(stored)  # type: ignore[attr-defined]
+                elif isinstance(name, ast.Name):
                     bound = self._bound.setdefault(id(where.function or tree), {})
                     bound.setdefault(name.id, []).append(Bound(value, branches, where))
                 elif where.owner is not None and isinstance(name.value, ast.Name) and name.value.id == "self":
@@ -189,17 +225,23 @@ class Program:
                 pending += [(one, where, target, (*branches, (node, True))) for one in node.body]
                 pending += [(one, where, target, (*branches, (node, False))) for one in node.orelse]
                 continue
+            if isinstance(node, (ast.For, ast.AsyncFor, ast.While)):
+                branches = (*branches, (node, True))
             pending += [(one, where, target, branches) for one in ast.iter_child_nodes(node)]
 
     def _say(self, name: str) -> object:
         self.asked.add(name)
         said = self._named(name)
-        default = self._defaults.get(name) if isinstance(said, _Unknown) else None
+        default = self._defaults.get(name) if said is UNKNOWN else None
         if default is not None and (name, 0) not in self._active:
             self._active.add((name, 0))
             said = self.only(*default)
             self._active.discard((name, 0))
         return self._flags.get(name, said) if isinstance(said, _Unknown) else said
+
+    def _is_spent(self) -> bool:
+        self._steps, self._left = self._steps - 1, self._left - 1
+        return min(self._steps, self._left) < 0
 
     def decided(self) -> Iterator[tuple[ast.If | ast.IfExp, bool]]:
         """The branches of the program whose test comes to the same whoever starts it."""
@@ -222,13 +264,16 @@ class Program:
         return found or [UNKNOWN]
 
     def _values(self, node: ast.expr, where: Where, far: int) -> Iterator[object]:
+        if not self._active and far == _FAR:
+            self._steps = _STEPS
+        spent = self._is_spent()
         if isinstance(node, ast.Constant):
             yield node.value
         elif _is_here(node):
             yield ""
         elif self._settings and _is_chain(node) and not missing(said := taken(ast.unparse(node), self._settings)):
             yield said
-        elif far <= 0:
+        elif far <= 0 or spent:
             yield UNKNOWN
         elif isinstance(node, ast.Name):
             yield from self._of_name(node.id, where, far - 1)
@@ -319,7 +364,7 @@ class Program:
                 given[0] if given and all(type(one) is type(given[0]) and one == given[0] for one in given) else UNKNOWN
             )
         if isinstance(node, ast.Call) and node.args:
-            words = dotted(node.func) or [""]
+            words = dotted(node.func) or [_last(node.func)]
             if words[-1] == "join" and "path" in words:
                 given_parts = [self.only(one, where, far) for one in node.args]
                 return (
@@ -337,7 +382,10 @@ class Program:
                 except (ArithmeticError, TypeError, ValueError):  # of too many, or of what is no number
                     return UNKNOWN
             if words[-1] == "getenv" or words[-2:] == ["environ", "get"]:
-                return self.only(node.args[1], where, far) if len(node.args) == 2 else UNKNOWN
+                self.asked |= {_ENVIRONMENT} if len(node.args) == 1 else set()
+                return self.only(node.args[1], where, far) if len(node.args) == 2 else None
+            if words == ["getattr"] and len(node.args) > 1 and isinstance(node.args[1], ast.Constant):
+                return self._got(node, where, far)
             if words[-1] == "get" and isinstance(node.func, ast.Attribute) and isinstance(node.args[0], ast.Constant):
                 found = list(self._of_key(node.func.value, node.args[0].value, where, far))
                 if isinstance(found[0], _Unknown) and len(node.args) == 2:
@@ -348,6 +396,15 @@ class Program:
             if isinstance(node, ast.Lambda) or (isinstance(node, ast.Call) and _last(node.func)[:1].isupper())
             else UNKNOWN
         )
+
+    def _got(self, node: ast.Call, where: Where, far: int) -> object:
+        """`getattr(config, "lr", 1e-5)`: the default only of an object whose class has no such attribute."""
+        made = self._object(node.args[0], where, far)
+        name = str(node.args[1].value) if isinstance(node.args[1], ast.Constant) else ""
+        if made is not None and len(node.args) == 3 and name not in self._touched:
+            if self._attribute(made, name, far) is None:
+                return self.only(node.args[2], where, far)
+        return self.only(ast.Attribute(node.args[0], name, ast.Load()), where, far)
 
     def _of_name(self, name: str, where: Where, far: int) -> Iterator[object]:
         found = self._meant(name, where)
@@ -360,9 +417,8 @@ class Program:
         """What the name is given in the innermost function that knows it, in the module, else in another that it may come from: by each caller
         of a function whose parameter it is; None where nothing says it, or where it is asked for itself."""
         asked = (name, id(where.function))
-        if asked in self._active or len(self._active) >= _DEEP or self._left <= 0:
+        if asked in self._active or len(self._active) >= _DEEP:
             return [(None, where)]
-        self._left -= 1
         self._active.add(asked)
         try:
             return self._given_to(name, where)
@@ -376,10 +432,10 @@ class Program:
             if name in parameters_of(scope.function):
                 return [(None, scope)] if found else list(self._handed(name, scope))
             if found:
-                return self._alike(found, scope)
+                return self._alike(name, found, scope)
             scope = scope.outer
         if found := self._bound.get(id(where.tree), {}).get(name, []):
-            return self._alike(found, Where(where.tree, None, None))
+            return self._alike(name, found, Where(where.tree, None, None))
         constant = self._elsewhere(name, where)
         return [constant] if constant is not None else []
 
@@ -391,19 +447,21 @@ class Program:
             made[0]
             for tree in self.trees
             if tree is not where.tree and (name.isupper() or is_imported) and name in self._bound.get(id(tree), {})
-            if (made := self._alike(self._bound[id(tree)][name], Where(tree, None, None)))[0][0] is not None
+            if (made := self._alike(name, self._bound[id(tree)][name], Where(tree, None, None)))[0][0] is not None
         ]
         return found[0] if len(found) == 1 else None  # type: ignore[return-value]
 
-    def _alike(self, found: list[Bound], where: Where) -> list[tuple[ast.expr | None, Where]]:
+    def _alike(self, name: str, found: list[Bound], where: Where) -> list[tuple[ast.expr | None, Where]]:
         """What a name is given in the branches that are taken, where that is but one thing."""
         if len(found) > 1:  # what a command adds to a file's settings nobody sees
             found = [one for one in found if not (isinstance(one.value, ast.Call) and _last(one.value.func) == "merge")]
             found = [one for one in found if not any(map(self._is_left, one.branches, repeat(one.where)))]
         values = {one.value and ast.dump(one.value) for one in found}
-        return [(found[0].value if len(values) == 1 else None, where)]
+        return [(found[0].value if len(values) == 1 else _in_turn(name, found), where)]
 
-    def _is_left(self, branch: tuple[ast.If, bool], where: Where) -> bool:
+    def _is_left(self, branch: tuple[ast.stmt, bool], where: Where) -> bool:
+        if not isinstance(branch[0], ast.If):
+            return False
         said, self.asked = self.asked, set()
         test = self.only(branch[0].test, where)
         self.branched = self.branched or bool(self.asked)
@@ -489,66 +547,83 @@ class Program:
     def _of_made(self, made: Made, name: str, far: int) -> Iterator[object]:
         if name in self._touched:
             yield UNKNOWN
+        found = self._attribute(made, name, far)
+        yield from self.several(*found, far) if found is not None else [self._say(name)]
+
+    def _attribute(self, made: Made, name: str, far: int) -> tuple[ast.expr, Where] | None:
+        """What gives the attribute of an object its value: its maker, what its class assigns, or its default."""
         for one in self._above(made.of):
             starts = next((f for f in one.body if isinstance(f, ast.FunctionDef) and f.name == "__init__"), None)
             assigned = self._assigned.get((one.name, name), [])
             if starts is not None and len(assigned) == 1 and isinstance(assigned[0][0], ast.Name):
                 given = argument(made.call, starts, assigned[0][0].id, True)
                 if given is not None:
-                    yield from self.several(given, made.where, far)
-                    return
+                    return given, made.where
             if assigned:
-                yield from self._of_self(name, one, far)
-                return
+                return (assigned[0][0] or _UNCLEAR, assigned[0][1]) if len(assigned) == 1 else (_UNCLEAR, made.where)
             given = next((k.value for k in made.call.keywords if k.arg == name), None) if starts is None else None
             if given is not None:
-                yield from self.several(given, made.where, far)
-                return
+                return given, made.where
+            for spread in (k.value for k in made.call.keywords if k.arg is None):
+                of = self._table(spread, made.where, far - 1)
+                if of is None:
+                    return _as_written(self._say(name)), made.where
+                if (within := self._under(of[0], name, of[1], far - 1)) is not None:
+                    return within
             if (default := _field(one, name)) is not None:
-                spread = any(k.arg is None for k in made.call.keywords)
-                found = self._say(name) if spread else UNKNOWN
-                yield from (
-                    self.several(default, Where(self._tree(one), None, None), far)
-                    if isinstance(found, _Unknown)
-                    else [found]
-                )
-                return
-        yield self._say(name)
+                return default, Where(self._tree(one), None, None)
+        return None
 
     def _object(self, node: ast.expr, where: Where, far: int) -> Made | None:
         """The object of a class of the program's own that an expression is."""
-        if far < 0:
+        if far < 0 or self._is_spent():
             return None
         if isinstance(node, ast.Call):
             words = dotted(node.func) or [""]
-            of = self._classes.get(words[-1]) if len(words) < 3 else None
+            of = self._class(words[-1], where) if len(words) < 3 else None
+            if of is None and words[-1] in self._functions and len(words) < 3:
+                place = self._functions[words[-1]]
+                given = list(_returned(place.function))
+                return self._object(given[0], place, far - 1) if len(given) == 1 else None
             return Made(of, node, where) if of is not None else None
         if isinstance(node, ast.Name):
             if where.function is not None and node.id in parameters_of(where.function):
                 handed = self._meant(node.id, where)
                 found = [self._object(one, place, far - 1) if one else None for one, place in handed]
                 return found[0] if len(found) == 1 else None
-            made = self._once(node.id, where)
-            return self._object(made[0], made[1], far - 1) if made is not None else None
+            once = self._once(node.id, where)
+            return self._object(*once, far - 1) if once is not None else None
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
             for one in self._above(where.owner) if where.owner is not None else ():
                 assigned = self._assigned.get((one.name, node.attr), [])
                 if len(assigned) == 1 and assigned[0][0] is not None:
                     return self._object(assigned[0][0], assigned[0][1], far - 1)
+        if isinstance(node, ast.Attribute) and (made := self._object(node.value, where, far - 1)) is not None:
+            within = self._attribute(made, node.attr, far - 1)
+            return self._object(*within, far - 1) if within is not None else None
         return None
+
+    def _class(self, name: str, where: Where) -> ast.ClassDef | None:
+        return self._classes.get(self._imported.get(id(where.tree), {}).get(name, name))
 
     def _of_key(self, node: ast.expr, key: object, where: Where, far: int) -> Iterator[object]:
         """`settings["lr"]`, where the dictionary stands in the program; else what is said under the key."""
-        within = self._stands_for(node, where, far)
-        if within is not None and isinstance(within[0], ast.Dict):
+        within = self._table(node, where, far)
+        if within is not None:
             found = self._under(within[0], key, within[1], far)
             yield from self.several(*found, far) if found is not None else [UNKNOWN]
             return
         yield self._say(key) if isinstance(key, str) else UNKNOWN
 
+    def _table(self, node: ast.expr, where: Where, far: int) -> tuple[ast.expr, Where] | None:
+        found = self._stands_for(node, where, far)
+        return found if found is not None and isinstance(found[0], ast.Dict) else None
+
     def _stands_for(self, node: ast.expr, where: Where, far: int) -> tuple[ast.expr, Where] | None:
         """The expression that a name, a part of a dictionary or what a function of the program's own returns stands for in the end."""
         for left in range(far, 0, -1):
+            if self._is_spent():
+                return None
             if isinstance(node, (ast.Dict, ast.Tuple)):
                 return node, where
             made = self._behind(node, where, left - 1)
@@ -576,18 +651,39 @@ class Program:
             return node, where
         if isinstance(node.func, ast.Name) and node.func.id in self._functions:
             of_call = self._functions[node.func.id]
+            if _MERGING.search(node.func.id) and len(node.args) == 2:
+                return self._merged(node, [(one, where) for one in node.args], deep=True)
             given = list(_returned(of_call.function))
             return (given[0], of_call) if len(given) == 1 else None
         if self._is_loader(node.func) and node.args:
             path = self._path(node.args[0], where, far)
             found = self._opened(path) if path else None
-            return (_as_written(found), where) if isinstance(found, dict) else None
-        if _last(node.func) in _SAME and node.args:
+            if isinstance(found, dict) and path not in self._kept:
+                self._kept[path] = _as_written(found)
+            return (self._kept[path], where) if isinstance(found, dict) else None
+        if _last(node.func) in _MERGES and len(node.args) > 1:
+            return self._merged(node, [(one, where) for one in node.args], deep=True)
+        if _last(node.func) in _OF_KEYWORDS and not node.args and node.keywords:
+            keys = [ast.Constant(one.arg) if one.arg else None for one in node.keywords]
+            return self._kept.setdefault(id(node), ast.Dict(keys, [one.value for one in node.keywords])), where  # type: ignore[arg-type]
+        if (_last(node.func) in _SAME or (_last(node.func) == "dict" and not node.keywords)) and node.args:
             return node.args[0], where
+        if _last(node.func) == "copy" and isinstance(node.func, ast.Attribute):
+            return (node.args[0] if node.args else node.func.value), where
         if _last(node.func) == "get" and isinstance(node.func, ast.Attribute) and len(node.args) in (1, 2):
             found = self._part(node.func.value, self.only(node.args[0], where, far), where, far)
             return found or ((node.args[1], where) if len(node.args) == 2 else None)
         return node, where
+
+    def _merged(self, by: ast.AST, parts: list[tuple[ast.expr, Where]], deep: bool) -> tuple[ast.expr, Where]:
+        """The dictionary of several of which the last one counts; what a command adds to them nobody sees."""
+        if id(by) not in self._kept:
+            parts = [one for one in parts if not (isinstance(one[0], ast.Call) and _last(one[0].func) in _OF_COMMANDS)]
+            merged = ast.Dict([None for _ in parts], [one for one, _ in parts])
+            self._apart.update((id(one), place) for one, place in parts)
+            self._kept[id(by)] = merged
+            self._deep |= {id(merged)} if deep else set()
+        return self._kept[id(by)], parts[0][1]
 
     def _part(self, node: ast.expr, key: object, where: Where, far: int) -> tuple[ast.expr, Where] | None:
         of = self._stands_for(node, where, far)
@@ -604,7 +700,7 @@ class Program:
             if isinstance(said, str):
                 return said
             if isinstance(node, ast.Name):
-                made = self._once(node.id, where)
+                made = self._once(node.id, where) or self._opened_last(node, where)
                 if made is None:
                     return ""
                 node, where = made
@@ -617,23 +713,73 @@ class Program:
                 return ""
         return ""
 
+    def _opened_last(self, node: ast.Name, where: Where) -> tuple[ast.expr, Where] | None:
+        """Of several files that are opened under one name the one before."""
+        found = self._bound.get(id(where.function or where.tree), {}).get(node.id, [])
+        opened = [one.value for one in found if one.value is not None and one.value.lineno <= node.lineno]
+        if len(opened) == 0 or not all(
+            isinstance(one.value, ast.Call) and _last(one.value.func) == "open" for one in found
+        ):
+            return None
+        return max(opened, key=lambda one: one.lineno), where
+
     def _under(self, node: ast.expr, key: object, where: Where, far: int) -> tuple[ast.expr, Where] | None:
-        """What stands in a dictionary under a key, or in another that is spread in it; of several values the one at a place."""
+        """What stands in a dictionary under a key, or in another that is spread in it or put into it later; of several values the one at a place.
+        Where that may stand in what is not known, an expression that is not known either."""
         if isinstance(node, ast.Tuple) and isinstance(key, int) and 0 <= key < len(node.elts):
             return node.elts[key], where
         if not isinstance(node, ast.Dict):
             return None
+        put, deep = self._put(node, key, far)
+        if put is not None and not deep:
+            return put
+        within = [put] if put is not None else []
         for name, value in [*zip(node.keys, node.values, strict=True)][::-1]:
+            place = self._apart.get(id(value), where)
             if isinstance(name, ast.Constant) and name.value == key:
-                return value, where
-            spread = self._stands_for(value, where, far - 1) if name is None and far > 0 else None
-            if spread is not None and isinstance(spread[0], ast.Dict):
-                found = self._under(spread[0], key, spread[1], far - 1)
-                if found is not None:
-                    return found
-            elif name is None:
-                return None
-        return None
+                within.append((value, place))
+                break
+            if name is not None:
+                continue
+            spread = self._table(value, place, far - 1)
+            found = self._under(spread[0], key, spread[1], far - 1) if spread is not None else (_UNCLEAR, where)
+            within += [found] if found is not None else []
+            if within and not deep and id(node) not in self._deep:
+                break
+        if len(within) < 2 or within[0][0] is _UNCLEAR:
+            return within[0] if within else None
+        sections = [self._stands_for(*one, far - 1) if far > 0 else None for one in within]
+        if not all(one is not None and isinstance(one[0], ast.Dict) for one in sections):
+            return within[0]
+        many = (id(node), key)
+        if many not in self._kept:
+            self._kept[many] = ast.Dict([None for _ in within], [one for one, _ in within[::-1]])
+            self._apart.update((id(one), place) for one, place in within)
+            self._deep.add(id(self._kept[many]))
+        return self._kept[many], within[0][1]
+
+    def _put(self, node: ast.Dict, key: object, far: int) -> tuple[tuple[ast.expr, Where] | None, bool]:
+        """What is put into a dictionary under a key after it was made, in a branch that is not left; and whether section by section."""
+        stored = self._stored.get(key, []) if isinstance(key, (str, int)) else []
+        if not (stored or self._updated) or far <= 0 or (_PUTS, id(node)) in self._active:
+            return None, False
+        self._active.add((_PUTS, id(node)))
+        found: list[tuple[ast.expr, Where]] = []
+        deep = True
+        for one in (*stored, *self._updated):
+            of = self._stands_for(one.of, one.where, far - 1)
+            if of is None or of[0] is not node or any(map(self._is_left, one.branches, repeat(one.where))):
+                continue
+            if one in stored:
+                found.append((one.value, one.where))
+                deep = False
+                continue
+            more = self._table(one.value, one.where, far - 1)
+            part = self._under(more[0], key, more[1], far - 1) if more is not None else (_UNCLEAR, one.where)
+            found += [part] if part is not None else []
+            deep = deep and one.deep
+        self._active.discard((_PUTS, id(node)))
+        return (found[0] if len(found) == 1 else (_UNCLEAR, found[0][1])) if found else None, deep and len(found) == 1
 
     def _above(self, owner: ast.ClassDef) -> Iterator[ast.ClassDef]:
         """A class and those of the program's own that it extends."""
@@ -651,6 +797,49 @@ class Program:
 
     def _tree(self, owner: ast.ClassDef) -> ast.Module:
         return next((one for one in self.trees if owner in one.body), self.trees[0])
+
+
+class _Instead(ast.NodeTransformer):
+    """An expression with another one in the place of a name."""
+
+    def __init__(self, name: str, value: ast.expr) -> None:
+        self._name, self._value = name, value
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return self._value if node.id == self._name else node
+
+
+def _in_turn(name: str, found: list[Bound]) -> ast.expr | None:
+    """`steps = a // b`, then `steps = max(1, steps)`: what each line makes of the one before."""
+    values = [one.value for one in found if one.value is not None and not one.branches and hasattr(one.value, "lineno")]
+    if not values or len(values) != len(found) or len(values) > _DEEP:
+        return None
+    first, *others = sorted(values, key=lambda one: one.lineno)
+    for one in others:
+        if not any(isinstance(part, ast.Name) and part.id == name for part in ast.walk(one)):
+            return None
+        first = _Instead(name, first).visit(ast.parse(ast.unparse(one), mode="eval").body)
+    return first
+
+
+def _merging(loop: ast.For) -> tuple[ast.expr, ast.expr] | None:
+    """`for key, value in other.items(): …; settings[key] = value`: the two dictionaries."""
+    key = loop.target.elts[0] if isinstance(loop.target, ast.Tuple) else None
+    over = (
+        loop.iter.func.value if isinstance(loop.iter, ast.Call) and isinstance(loop.iter.func, ast.Attribute) else None
+    )
+    if (
+        not isinstance(key, ast.Name)
+        or over is None
+        or not isinstance(loop.iter, ast.Call)
+        or _last(loop.iter.func) != "items"
+    ):
+        return None
+    for node in ast.walk(loop):
+        to = node.targets[0] if isinstance(node, ast.Assign) else None
+        if isinstance(to, ast.Subscript) and isinstance(to.slice, ast.Name) and to.slice.id == key.id:
+            return to.value, over
+    return None
 
 
 def at(tree: ast.Module, line: int) -> Where:
@@ -746,15 +935,17 @@ def _flag(call: ast.Call) -> Iterator[tuple[str, bool]]:
 
 
 def _usual(call: ast.Call) -> Iterator[tuple[str, ast.expr]]:
-    """`add_argument("--config", default=str(FOLDER / "sft.yaml"))`."""
+    """`add_argument("--config", default=str(FOLDER / "sft.yaml"))`; None where nobody has to give it."""
     name = call.args[-1] if call.args and _last(call.func) == "add_argument" else None
     if isinstance(name, ast.Constant) and isinstance(name.value, str):
-        for one in call.keywords:
-            if one.arg == "default" and not isinstance(one.value, ast.Constant):
-                yield name.value.lstrip("-").replace("-", "_"), one.value
+        said = {one.arg: one.value for one in call.keywords}
+        value = said.get("default", ast.Constant(None))
+        nobody_s = name.value.startswith("-") and said.keys().isdisjoint(("action", "required", "nargs", None))
+        if not isinstance(value, ast.Constant) or value.value is not None or nobody_s:
+            yield name.value.lstrip("-").replace("-", "_"), value
 
 
-def _bindings(node: ast.AST) -> Iterator[tuple[ast.Name | ast.Attribute, ast.expr | None]]:
+def _bindings(node: ast.AST) -> Iterator[tuple[ast.Name | ast.Attribute | ast.Subscript, ast.expr | None]]:
     """The names and attributes that are set, each with what they are set to; None where that is worked out in another way."""
     targets: list[tuple[ast.AST, ast.expr | None]] = []
     if isinstance(node, ast.Assign):
@@ -766,7 +957,8 @@ def _bindings(node: ast.AST) -> Iterator[tuple[ast.Name | ast.Attribute, ast.exp
     elif isinstance(node, ast.withitem) and node.optional_vars is not None:
         targets = [(node.optional_vars, node.context_expr if isinstance(node.context_expr, ast.Call) else None)]
     for target, value in targets:
-        if isinstance(target, (ast.Name, ast.Attribute)):
+        keyed = isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Constant) and value is not None
+        if isinstance(target, (ast.Name, ast.Attribute)) or (keyed and isinstance(target, ast.Subscript)):
             yield target, value
         elif isinstance(target, ast.Subscript):  # of what stands before the bracket
             yield from [(target.value, None)] if isinstance(target.value, (ast.Name, ast.Attribute)) else []
@@ -792,7 +984,9 @@ def _field(owner: ast.ClassDef, name: str) -> ast.expr | None:
     """What the class itself gives the attribute: `lr: float = field(default=1e-5)`."""
     value = next((found for one in owner.body if (found := _given(one, name)) is not None), None)
     if isinstance(value, ast.Call) and (dotted(value.func) or [""])[-1] in ("field", "Field"):
-        return next(
-            (one.value for one in value.keywords if one.arg == "default"), value.args[0] if value.args else None
-        )
+        said = {one.arg: one.value for one in value.keywords}
+        if "default_factory" in said:
+            made = said["default_factory"]
+            return made.body if isinstance(made, ast.Lambda) else ast.Call(made, [], [])
+        return said.get("default", value.args[0] if value.args else None)
     return value

@@ -72,7 +72,8 @@ class Calls(Constants):
             own, name = self.caller.fields(node.func, scope)
             added |= self.caller.taken(node.func, scope)
             said = {entry.key for entry in entries}
-            entries = [*(entry for key, entry in own.items() if key not in said), *entries]
+            if not is_open:  # what is spread in it may say any of them otherwise
+                entries = [*(entry for key, entry in own.items() if key not in said), *entries]
         found = self.targets.get(id(node))
         target = found.target if found else None
         if target is not None and is_class(name):
