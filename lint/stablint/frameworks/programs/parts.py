@@ -475,6 +475,8 @@ def _engine(block: Block, call: Call) -> Fragment:
     links: list[Link] = []
     for entry in () if NOBODYS in call.late else block.mapping.entries:
         node = entry.value
+        if entry.key in keys and isinstance(node, (Mapping, Scalar)) and call.name == "deepspeed.initialize":
+            statements.append(statement(block, entry, (entry.key,), Row(entry.key, "launch.engine.config"), "call"))
         if entry.key in keys and isinstance(node, Mapping):
             inner = block._replace(mapping=Mapping((entry,), node.start, node.end, node.open))
             statements += lower_mapping(inner, {}, "call", _below_config)
