@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from stablint.base.light import Pattern
 from stablint.frameworks.fragment import last_word
+from stablint.frameworks.programs import kinds as python_kinds
 from stablint.frameworks.programs.seen import any_of, calls, is_call, methods, of_call, seen_in, tests_above
 from stablint.frameworks.programs.unseen import unless, unseen
 from stablint.run.fact import Statement
@@ -80,6 +81,8 @@ def _callbacks(document: Document, module: Module, trainer: Call) -> Iterator[St
 
 def _optimizers(document: Document, trainer: Call) -> Iterator[Statement]:
     pair = trainer.arguments.get("optimizers")
+    if isinstance(pair, Call) and python_kinds.is_optimizer(pair) and not pair.conditional:
+        yield of_call(document, "launch.optimizer.alone", True, pair)
     if not isinstance(pair, Sequence) or len(pair.items) != 2:
         return
     first, second = pair.items

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 
 from stablint.frameworks.fragment import last_word
-from stablint.frameworks.programs import alone, evaluated, order, rows, stepping, wrapped
+from stablint.frameworks.programs import alone, evaluated, order, rows, signs, stepping, wrapped
 from stablint.frameworks.programs import kinds as python_kinds
 from stablint.frameworks.programs.seen import calls, methods, of_call, seen_in, shown, stated
 from stablint.frameworks.programs.unseen import KNOWN, unless, unseen
@@ -24,8 +24,8 @@ _REGISTERS = re.compile(r"\bAuto\w{1,60}\.register\b")
 _IMPORTS = re.compile(r"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import\b|import[ \t]+([\w., \t]+))", re.MULTILINE)
 _MOVES = frozenset({"to", "cuda", "half", "float"})
 _GIVES_INPUT_GRADIENTS = re.compile(
-    r"enable_input_require_grads|prepare_model_for_(?:kbit|int8)_training|require_grads?_hook|make_inputs_require_grad|use_reentrant"
-    r"|modules_to_save|requires_grad_\("
+    r"enable_input_require_grads|prepare_model_for_(?:kbit|int8)_training|require_grads?_hook|make_inputs_require_grad"
+    r"|use_reentrant(?![\"']?[ \t]{0,4}[:=][ \t]{0,4}True)|modules_to_save|requires_grad_\("
 )
 _SWITCHES_CHECKPOINTING = re.compile(r"gradient_checkpointing_(?:enable|disable)")
 # Whatever may end a text: the tokenizer's own end, one that is spelled out, a chat template, a data set or a tokenizer that is told to add it.
@@ -37,6 +37,7 @@ _TWO_TOWERS = re.compile(r"(?:Encoder|Vision|Speech)\w{0,40}DecoderModel\.from_\
 
 def told(document: Document, module: Module, call: Call, kind: str) -> Iterator[Statement]:
     """Of one of the program's calls. `kind`: which (python_kinds.kind)."""
+    yield from signs.told(document, module, call, kind)
     if kind in _TRAINERS:
         for observe in _OBSERVED:
             yield from observe(document, module, call)

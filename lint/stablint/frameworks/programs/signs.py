@@ -1,0 +1,58 @@
+"""What a program shows by a spelling that knowledge/signs.yaml lists: facts `launch.shows.<name>`, true at the first place that is so spelled."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from stablint.base import knowledge
+from stablint.base.light import Any
+from stablint.frameworks.fragment import last_word
+from stablint.frameworks.programs import rows
+from stablint.frameworks.programs.seen import seen_in, stated
+from stablint.frameworks.programs.unseen import unless, unseen
+from stablint.run.fact import Statement
+from stablint.syntax.tree import Call, Document, Module
+
+
+def told(document: Document, module: Module, call: Call, kind: str) -> Iterator[Statement]:
+    """Of one of the program's calls. `kind`: which (python_kinds.kind)."""
+    for name, sign in knowledge.load("signs").items():
+        if kind in sign["of"] and sign["word"] in document.text.text:
+            if (told, name) not in module.notes:
+                module.notes[told, name] = next(_places(document, module, sign), None)
+            place: tuple[str, int, int] | None = module.notes[told, name]
+            if place is not None:
+                hidden = unseen(document, module, (), called=sign["hands"]) if "hands" in sign else None
+                yield stated(document, f"launch.shows.{name}", unless(hidden, True), *place)
+
+
+def _places(document: Document, module: Module, sign: dict[str, Any]) -> Iterator[tuple[str, int, int]]:
+    if "unless" in sign and seen_in(sign["unless"], document, re.MULTILINE) is not None:
+        return
+    if "seen" in sign:
+        found = seen_in(sign["seen"], document, re.MULTILINE)
+        if found is not None:
+            yield sign["word"], *found.span()
+        return
+    for call in module.calls:
+        made = call.receiver.name if isinstance(call.receiver, Call) and not call.receiver.conditional else ""
+        name = last_word(call.name) if "by" in sign else call.name
+        if call.local or not re.fullmatch(sign["call"], name) or not re.fullmatch(sign.get("by", ".*"), made):
+            continue
+        if "function" in sign:
+            own = rows.functions(document, module, call.arguments.get(sign["function"]))
+            if any(not one.open and sign["lacks"] not in one.parameters for one in own):
+                yield last_word(call.name), call.name_start, call.name_end
+        elif all(_is_given(document, call, *one) for one in sign.get("given", {}).items()):
+            yield last_word(call.name), call.name_start, call.name_end
+
+
+def _is_given(document: Document, call: Call, name: str, pattern: str) -> bool:
+    """Whether an argument is spelled so where it stands; a variable that is handed over is its name."""
+    entry = next((one for one in call.arguments.entries if one.key == name), None)
+    text = document.text.text
+    return (
+        entry is not None
+        and re.match(rf"[ \t]*=[ \t]*(?:{pattern})", text[entry.key_end : entry.key_end + 200]) is not None
+    )
