@@ -524,6 +524,9 @@ def test_globs(glob, path, expected):
     assert matches(os.path.join(root, *path.split("/")), root, [glob]) is expected
 
 
+COG = 'build:\n  python_packages:\n    - "deepspeed==0.9.5"\npredict: "predict.py:Predictor"\n'
+
+
 UV = 'version = 1\n\n[[package]]\nname = "trl"\nversion = "0.20.0"\nsource = { registry = "x" }\n\n[[package]]\nname = "torch"\nversion = "2.5.1+cu124"\n'
 POETRY = (
     '[[package]]\nname = "trl"\nversion = "0.20.0"\ndescription = ""\n\n[package.dependencies]\ntransformers = ">=4"\n'
@@ -817,6 +820,10 @@ RELEASES = [
         },
         {"accelerate": "==0.16.0", "transformers": "?"},
     ),
+    # the same for an image that only predicts, beside what trained, and for one that trains too
+    ({"requirements.txt": "deepspeed==0.12.6\n", "cog.yaml": COG}, {"deepspeed": "==0.12.6"}),
+    ({"cog.yaml": COG}, {}),
+    ({"cog.yaml": COG + 'train: "train.py:train"\n'}, {"deepspeed": "==0.9.5"}),
     # somebody's own build of a library: cloned, or carried along
     ({"setup.sh": "git clone -b flat https://example.com/me/trl.git\npip install -e ./trl\n"}, {"trl": "?"}),
     ({"README.md": "git clone https://example.com/me/LLaMA-Factory\n"}, {"llamafactory": "? (presumed)"}),

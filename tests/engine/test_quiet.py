@@ -247,3 +247,48 @@ def test_a_set_that_one_table_lacks_is_told_once_for_all_files(
     assert "b.yaml" in [place["file"] for place in told[0]["related"]]
     one = printed(["b.yaml", "--isolated"], capsys)["diagnostics"]
     assert [found["file"] for found in one if found["code"] == "T476"] == ["b.yaml"]
+
+
+def test_the_name_of_an_argument_is_told_and_not_masked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A long name of several words looks like a secret; it is what stands in front of a value."""
+    call = "lr_scheduler_type='cosine', lr_scheduler_kwargs={'min_learning_rate_ratio': 0.1})\nTrainer(args=args, train_dataset=rows).train()\n"
+    written(
+        tmp_path,
+        {"train.py": "from transformers import Trainer, TrainingArguments\n\nargs = TrainingArguments('out', " + call},
+    )
+    monkeypatch.chdir(tmp_path)
+    (one,) = printed(["train.py", "--isolated", "--select", "L161"], capsys)["diagnostics"]
+    assert "`min_learning_rate_ratio` is no argument of the schedule `cosine`" in one["message"]
+
+
+@pytest.mark.parametrize(("more", "told"), [("", []), ("learning_rate: 1.0e-5\n", ["T124"])])
+def test_a_file_that_sets_an_evaluation_alone_trains_nothing(
+    more: str, told: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = "model_name_or_path: org/m\ndataset_name: org/d\noutput_dir: out\nbf16: true\nstreaming: true\nper_device_eval_batch_size: 8\n"
+    written(tmp_path, {"recipe.yaml": text + more})
+    monkeypatch.chdir(tmp_path)
+    found = printed(["recipe.yaml", "--isolated", "--select", "T124", "--with", "trl==1.16.0"], capsys)["diagnostics"]
+    assert [one["code"] for one in found] == told
+
+
+def test_a_fault_that_many_files_repeat_is_told_once_and_names_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A key that eight copies of a recipe misspell, and the flags of one command that its program has not."""
+    recipe = "model_name_or_path: org/m\ndataset_name: org/d\noutput_dir: out\nlearning_rate: 1.0e-5\ngradient_acumulation_steps: 2\n"
+    program = (
+        "import argparse\n\np = argparse.ArgumentParser()\np.add_argument('--learning-rate')\nargs = p.parse_args()\n"
+    )
+    files = {f"recipes/{name}/sft.yaml": recipe for name in ("a", "b", "c", "d", "e")}
+    written(
+        tmp_path, {**files, "train.py": program, "run.sh": "python train.py --epochs 3 --rows 2 --learning-rate 1e-5\n"}
+    )
+    monkeypatch.chdir(tmp_path)
+    told = printed([".", "--isolated", "--select", "V137,V260"], capsys)["diagnostics"]
+    told = sorted(told, key=lambda one: one["code"])
+    assert [(one["code"], one["file"]) for one in told] == [("V137", "recipes/a/sft.yaml"), ("V260", "run.sh")]
+    assert "likewise recipes/b/sft.yaml:5, recipes/c/sft.yaml:5, recipes/d/sft.yaml:5 and 1 more" in told[0]["message"]
+    assert "likewise `rows`" in told[1]["message"]

@@ -27,6 +27,7 @@ def test_every_release_that_was_read_has_a_day() -> None:
         (("transformers", "==4.37.2"), "trl", ["1.16.0", "0.16.1"], "0.7.11"),
         (("transformers", ">=4.46,<5"), "trl", ["0.8.6", "1.16.0"], "0.15.2"),
         (("transformers", ">=4.46"), "trl", ["0.8.6"], "1.16.0"),  # from then until now
+        (("transformers", "==4.52.4"), "trl", ["0.20.0", "0.22.2"], "0.19.1"),  # later ones ask for 4.53.2 and more
         (("torch", "==2.1.2"), "transformers", ["4.31.0"], "5.23.0"),  # held back for a driver: others go on
     ],
 )

@@ -29,7 +29,8 @@ def _word(name: str, form: str | None, world: Facts) -> str:
         fact = world.fact(name)
         if name == _REASON and isinstance(fact.value, str):
             return value_text(told(fact.value))
-        return value_text(fact.value) if _may_be_shown(fact, name, fact.value) else STARS
+        shown = name == "item.key" or _may_be_shown(fact, name, fact.value)  # a key is what stands in front of a value
+        return value_text(fact.value) if shown else STARS
     if form is not None:
         return _word(f"{name}.{form}", None, world)
     if name.startswith("item."):

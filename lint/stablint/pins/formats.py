@@ -228,6 +228,12 @@ def environment(text: str) -> Iterator[str]:
         yield _of_folder(edited[1]) if edited else wanted.rpartition("::")[2]
 
 
+def cog(text: str) -> Iterator[str]:
+    """The same of Replicate's image, unless it is one that only predicts: what trained the weights had its own."""
+    serves = re.search(r"(?m)^predict:", text) is not None and re.search(r"(?m)^train:", text) is None
+    yield from () if serves else environment(text)
+
+
 def is_export(text: str) -> bool:
     """Whether a YAML of any name is what `conda env export` writes: channels, and dependencies with their releases."""
     return all(
@@ -294,7 +300,7 @@ def reader_of(name: str, folder: str) -> tuple[str, Callable[[str], Iterator[str
             return "aside", required
         return ("text", None) if stem in _FOR_READERS else ("", None)
     if lower == "cog.yaml":  # Replicate's: packages of its image, and commands
-        return "command", environment
+        return "command", cog
     if ending in ("yml", "yaml"):
         own = not {"env", "conda"}.isdisjoint(_words_of(stem))
         if not (own or "environment" in stem or "conda" in stem):

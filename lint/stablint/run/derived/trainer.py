@@ -190,6 +190,13 @@ def trains(w: World) -> Answer:
         return Answer(Unknown("what is set is an evaluation's alone"), names)
     if other is None and _takes_no_step(w):
         return Answer(False, ("training.num_train_epochs", "training.max_steps"))
+    if (
+        other is None
+        and w.is_stated(_EVALUATED)
+        and not any(map(w.is_stated, _TRAINED))
+        and not _in_a_call(w, _EVALUATED)
+    ):
+        return Answer(Unknown("what is set is an evaluation's alone"), (_EVALUATED,))
     if other is None:
         return Answer(True, ("training.do_train",))
     if w.stated("launch.done.trains_unasked") is True:
@@ -197,6 +204,15 @@ def trains(w: World) -> Answer:
     if w.framework.trains_on_request:
         return Answer(False, ("training.do_train", other))
     return Answer(Unknown("whether it trains without `do_train` is the program's to say"), ("training.do_train", other))
+
+
+# What a file or a command says that only evaluates, and what one that trains says as well.
+_EVALUATED = "training.per_device_eval_batch_size"
+_TRAINED = (
+    "training.per_device_train_batch_size", "training.gradient_accumulation_steps", "training.learning_rate",
+    "training.num_train_epochs", "training.max_steps", "training.optim", "training.lr_scheduler_type", "training.save_strategy",
+    "training.eval_strategy", "training.batch_size", "training.deepspeed",
+)  # fmt: skip
 
 
 def _takes_no_step(w: World) -> bool:

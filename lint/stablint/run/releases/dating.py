@@ -49,13 +49,14 @@ def _of_the_time(releases: Releases) -> Releases:
         if day(library, keys[0]) > last:  # so old that the ones before them were in use
             keys = known_keys(library)
         days = [day(library, key) for key in keys]
-        kept = [
+        kept = tuple(
             key
             for place, key in enumerate(keys)
             if days[place] <= last and (place + 1 == len(keys) or days[place + 1] > first)
-        ]
+        )
+        kept = _installable(library, kept, releases) or kept
         if kept and len(kept) < len(keys):
-            releases = releases.presume_only(library, tuple(kept))
+            releases = releases.presume_only(library, kept)
         elif days[0] > last:
             releases = releases.unread(library)  # of that time none is known
     return releases
@@ -64,20 +65,26 @@ def _of_the_time(releases: Releases) -> Releases:
 def _fitting(releases: Releases) -> Releases:
     """Of several releases of a framework that are stated (`trl>=0.7.4`), those that take some release of each other library that is stated
     (`transformers<4.35`): an installer resolves both together. Where none does, nothing is left out."""
-    for framework, rows in load("release-bounds").items():
-        if not releases.stated(framework) or len(releases.allowed(framework)) == 1:
-            continue
-        read = [release_key(release) for release in rows]
-        taken = list(rows.values())
-        left = tuple(
-            key
-            for key in releases.allowed(framework)
-            if minor_of(key) > minor_of(read[-1])  # newer than all that was read
-            or all(_takes(library, specifier, releases) for library, specifier in taken[_row(read, key)].items())
-        )
-        if left and len(left) < len(releases.allowed(framework)):
+    for framework in load("release-bounds"):
+        allowed = releases.allowed(framework) if releases.stated(framework) else ()
+        left = _installable(framework, allowed, releases) if len(allowed) > 1 else ()
+        if left and len(left) < len(allowed):
             releases = releases.narrow(framework, left)
     return releases
+
+
+def _installable(framework: str, keys: tuple[Key, ...], releases: Releases) -> tuple[Key, ...]:
+    """Those that take some release of each other library that is stated."""
+    rows = load("release-bounds").get(framework)
+    if not rows:
+        return keys
+    read, taken = [release_key(release) for release in rows], list(rows.values())
+    return tuple(
+        key
+        for key in keys
+        if minor_of(key) > minor_of(read[-1])  # newer than all that was read
+        or all(_takes(library, specifier, releases) for library, specifier in taken[_row(read, key)].items())
+    )
 
 
 def _takes(library: str, specifier: str, releases: Releases) -> bool:
