@@ -25,11 +25,16 @@ _HEADS = ("SEQ_CLS", "TOKEN_CLS", "QUESTION_ANS", "FEATURE_EXTRACTION")
 _STAGES = {"sft": "sft", "dpo": "dpo", "kto": "kto", "ppo": "ppo", "rm": "reward", "pt": "pretrain"}
 
 
+_LOADED_ADAPTER = "launch.shows.adapter_on_model"
+
+
 def method(w: World) -> Answer:
     """full, lora, qlora or prompt; `unknown`, a word, where the program or another file decides it, so that "is-not full" can be asked."""
     found = _method(w)
     if found.value == "full" and w.framework.adapter_by != _OWN_SWITCH and w.stated("model.partly_frozen") is True:
         return Answer("unknown", ("model.partly_frozen",))  # by `requires_grad`
+    if found.value == "full" and w.is_stated(_LOADED_ADAPTER):
+        return Answer("unknown", (_LOADED_ADAPTER,))  # what was saved says which
     return found
 
 
