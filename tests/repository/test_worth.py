@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stablint.repository.worth import UNKNOWN, Program, Where, at
+from stablint.repository.indexed import Where, at
+from stablint.repository.worth import UNKNOWN, Program
 
 _NAMES = ("a", "b", "c", "run")
 _names = st.sampled_from(_NAMES)
@@ -270,3 +271,13 @@ def test_what_it_comes_to(text: str, asked: str, worth: tuple[object, ...]) -> N
     assert isinstance(node, ast.Tuple)
     found = [program.only(one, Where(program.trees[0], None, None)) for one in node.elts]
     assert [UNKNOWN if isinstance(one, type(UNKNOWN)) else one for one in found] == list(worth)
+
+
+def test_what_is_spread_in_a_call() -> None:
+    text = (
+        _HEAD
+        + "ARGS = {**yaml.safe_load(open('flat')), 'steps': 5, 'rows': made()}\nTrainingArguments('o', bf16=True, **ARGS, **given)\n"
+    )
+    program = Program([text], lambda name: UNKNOWN, {}, _FILES.get)
+    [call] = [one for one in program.calls if ast.unparse(one.node.func) == "TrainingArguments"]
+    assert sorted(program.spread(call.node, call.where)) == [("steps", 5)]

@@ -444,18 +444,17 @@ def with_neighbours(joined: list[tuple[list[Part], frozenset[str]]]) -> list[tup
 def with_former(joined: list[tuple[list[Part], frozenset[str]]]) -> list[tuple[list[Part], frozenset[str]]]:
     """A run that takes up the adapter which another one here writes, and adds no tokens itself, hears which that one adds
     (`launch.former.added_tokens`)."""
+    every = [[one for part in parts for one in part.fragment.statements] for parts, _ in joined]
     made = {
         os.path.normpath(one.value): [token for token in said if token.fact == "model.added_tokens"]
-        for parts, _ in joined
-        for said in [[one for part in parts for one in part.fragment.statements]]
+        for said in every
         for one in said
         if one.fact == "training.output_dir" and isinstance(one.value, str)
     }
     if not any(made.values()):
         return joined
     result = []
-    for parts, linked in joined:
-        said = [one for part in parts for one in part.fragment.statements]
+    for (parts, linked), said in zip(joined, every, strict=True):
         taken = [
             one.value if isinstance(one.value, str) else one.value[-1]
             for one in said

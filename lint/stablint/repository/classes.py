@@ -18,10 +18,11 @@ from stablint.frameworks.fragment import NUMBERS, last_word, plain_value
 from stablint.frameworks.programs import kinds as python_kinds
 from stablint.frameworks.programs.imported import relative
 from stablint.repository.defaults import by_environment
+from stablint.repository.indexed import at
 from stablint.repository.objects import Objects, missing, taken
 from stablint.repository.referrers import content
 from stablint.repository.sources import Sources
-from stablint.repository.worth import UNKNOWN, Program, at
+from stablint.repository.worth import UNKNOWN, Program
 from stablint.syntax.limits import MODULES
 from stablint.syntax.python import reader as python_reader
 from stablint.syntax.python.caller import as_default
@@ -99,7 +100,8 @@ class Classes:
                 known[call.name] = self.of(call.name, document.text.path)
         found = {name: own for name, own in known.items() if own is not None}
         settings = self._objects.of(document)
-        if not found and not options and not settings and not any(map(_is_handed, _leaves(module))):
+        handed = any(map(_is_handed, _leaves(module))) or any(map(_is_open, module.calls))
+        if not found and not options and not settings and not handed:
             return document
         calls = _Again(found, options, document.text.text, worth, settings)
         again = tuple(one for call in module.calls if isinstance(one := calls.node(call), Call))
@@ -342,7 +344,11 @@ class _Again:
         )
         own = self._found.get(node.name)
         if own is not None and not node.local:
-            return _of(node, own)
+            node = _of(node, own)
+        if _is_open(node):
+            node = self._worth.completed(node)
+        if own is not None and not node.local:
+            return node
         return self._asked_for(node) or _made_number(node) or node
 
     def _asked_for(self, call: Call) -> Scalar | None:
@@ -386,6 +392,11 @@ class _Again:
 
 def _leaves(module: Module) -> Iterator[Node]:
     return (entry.value for call in module.calls for entry in call.arguments.entries)
+
+
+def _is_open(call: Call) -> bool:
+    """Whether a class is given a dictionary that nobody has read."""
+    return call.arguments.open and not call.parsed and last_word(call.name)[:1].isupper()
 
 
 def _is_handed(node: Node) -> bool:
@@ -462,6 +473,27 @@ class _Worth:
         if len(names) == 1 and names[0] in self._options:
             return node._replace(value=Unknown(f"`{spelled}` {FROM_FLAGS}", key=names[0]))
         return node
+
+    def completed(self, call: Call) -> Call:
+        """With what stands in dictionaries that are spread in it."""
+        begin = self._within(call.start)
+        tree = parse(self._text[begin : self._within(call.end)]) if self._program.trees else None
+        first = tree.body[0] if isinstance(tree, ast.Module) and len(tree.body) == 1 else None
+        if not isinstance(first, ast.Expr) or not isinstance(first.value, ast.Call):
+            return call
+        where = at(self._program.trees[0], self._text.count("\n", 0, begin) + 1)
+        said = {entry.key for entry in call.arguments.entries}
+        more = tuple(
+            Entry(
+                key,
+                call.name_start,
+                call.name_end,
+                Scalar(value, call.name_start, call.name_end, f"default:{key}", False),
+            )
+            for key, value in self._program.spread(first.value, where)
+            if key not in said
+        )
+        return call._replace(arguments=call.arguments._replace(entries=(*more, *call.arguments.entries)))
 
     def _within(self, offset: int) -> int:
         """Where a place of the file stands in the program's text, that of a notebook's cells."""

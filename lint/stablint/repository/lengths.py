@@ -13,7 +13,8 @@ from collections.abc import Mapping as Table
 
 from stablint.frameworks.fragment import plain_value
 from stablint.repository.given import Given
-from stablint.repository.worth import Program, at
+from stablint.repository.indexed import at
+from stablint.repository.worth import Program
 from stablint.syntax.python.parse import tree_of
 from stablint.syntax.python.places import Places
 from stablint.syntax.python.scope import dotted

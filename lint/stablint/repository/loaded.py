@@ -8,7 +8,8 @@ from __future__ import annotations
 import ast
 import re
 
-from stablint.repository.worth import UNKNOWN, Called, Program, argument
+from stablint.repository.indexed import Called, argument
+from stablint.repository.worth import UNKNOWN, Program
 from stablint.syntax.python.scope import dotted
 
 _MODEL = re.compile(

@@ -9,18 +9,26 @@ import ast
 import math
 import operator
 import posixpath
-import re
 from collections.abc import Callable, Iterator
 from collections.abc import Mapping as Table
 from itertools import repeat
 
-from stablint.base.light import NamedTuple
+from stablint.repository.indexed import (
+    MERGING,
+    Bound,
+    Index,
+    Made,
+    Where,
+    argument,
+    field_of,
+    is_spread,
+    last,
+    returned,
+)
 from stablint.repository.objects import missing, taken
-from stablint.syntax.python.parse import tree_of
 from stablint.syntax.python.scope import default_of, dotted, parameters_of
 
 _FAR = 12  # callers of callers, and what is assigned in turn
-_MOST = 400_000  # characters of a program and its modules
 _MANY = 12  # calls of one function
 _LOOKED_UP = 60_000  # steps on the ways of all questions
 _STEPS = 600  # of one
@@ -40,48 +48,6 @@ class _Thing:
 
 
 THING = _Thing()
-
-
-class Where(NamedTuple):
-    tree: ast.Module
-    function: ast.FunctionDef | None
-    owner: ast.ClassDef | None
-    outer: Where | None = None  # of a function within a function
-
-
-Branches = tuple[tuple[ast.stmt, bool], ...]  # of an `if`, or of a loop
-
-
-class Bound(NamedTuple):
-    """What a name is given, and the branches that this stands in."""
-
-    value: ast.expr | None
-    branches: Branches
-    where: Where
-
-
-class Stored(NamedTuple):
-    """What is put into a dictionary after it was made: `settings["lr"] = 1e-5`, or with `value` another one whole, by `update`."""
-
-    of: ast.expr
-    value: ast.expr
-    branches: Branches
-    where: Where
-    deep: bool = False  # section by section
-
-
-class Made(NamedTuple):
-    """An object of a class of the program's own, by the call that makes it."""
-
-    of: ast.ClassDef
-    call: ast.Call
-    where: Where
-
-
-class Called(NamedTuple):
-    node: ast.Call
-    where: Where
-    target: str  # what it is assigned to
 
 
 _WORKED_OUT: dict[type[ast.operator], Callable[[float, float], float]] = {
@@ -131,7 +97,6 @@ _SAME = frozenset(
     ]
 )
 _MERGES = frozenset(["merge", "unsafe_merge"])
-_MERGING = re.compile(r"merge|update|overrid", re.IGNORECASE)
 _OF_COMMANDS = frozenset(["from_cli", "from_dotlist"])
 _OF_KEYWORDS = frozenset(["dict", "SimpleNamespace", "Namespace"])
 _UNCLEAR = ast.Name("", ast.Load())
@@ -141,7 +106,7 @@ _TEXT_OF = frozenset(["open", "read", "read_text", "read_bytes", "fsdecode", "st
 _DTYPES = frozenset(["float16", "bfloat16", "float32", "half"])
 
 
-class Program:
+class Program(Index):
     """A program and the modules that it is made of; `named` says what a command, a file or an option's default says under a name."""
 
     def __init__(
@@ -152,82 +117,16 @@ class Program:
         opened: Callable[[str], object] = lambda path: None,
     ) -> None:
         """`opened`: what a file of settings says, by a path that may begin at an unknown folder; None where there is none."""
-        texts = texts if sum(map(len, texts)) <= _MOST else texts[:1]
-        self.trees = [tree for one in texts if (tree := tree_of(one)) is not None]
+        super().__init__(texts)
         self._named, self._opened = named, opened
         self.asked: set[str] = set()  # under which names it was looked for what is said
         self.branched = False  # whether a branch that is left by what is said was asked for
         self._settings = dict(settings)
         self._active: set[tuple[str, int]] = set()
         self._left, self._steps = _LOOKED_UP, _STEPS
-        self.calls: list[Called] = []
-        self._called: dict[str, list[Called]] = {}  # by the last word of what is called
-        self.tests: list[tuple[ast.If | ast.IfExp, Where]] = []
-        self._classes: dict[str, ast.ClassDef] = {}
-        self._functions: dict[str, Where] = {}
-        self._flags: dict[str, bool] = {}  # options without a value, as they are where nobody gives them
-        self._defaults: dict[str, tuple[ast.expr, Where]] = {}  # of options, where the program works them out
-        self._assigned: dict[tuple[str, str], list[tuple[ast.expr | None, Where]]] = {}  # `self.x = …`, by the class
-        self._bound: dict[int, dict[str, list[Bound]]] = {}  # names, by the function or the module
-        self._touched: set[str] = set()  # attributes that are set from elsewhere
-        self._stored: dict[object, list[Stored]] = {}  # by the key
-        self._updated: list[Stored] = []
         self._apart: dict[int, Where] = {}  # parts of a merged dictionary, by where each stands
         self._kept: dict[object, ast.expr] = {}  # files and merged dictionaries, each made once
         self._deep: set[int] = set()  # dictionaries whose sections are merged as well
-        self._imported: dict[
-            int, dict[str, str]
-        ] = {}  # what a module imports by name, with what it is called there; `*` for all
-        for tree in self.trees:
-            self._look(tree)
-
-    def _look(self, tree: ast.Module) -> None:
-        pending: list[tuple[ast.AST, Where, str, Branches]] = [(tree, Where(tree, None, None), "", ())]
-        merging: set[ast.AST] = set()
-        while pending:
-            node, where, target, branches = pending.pop()
-            if isinstance(node, ast.ClassDef):
-                self._classes.setdefault(node.name, node)
-                where = where._replace(owner=node, function=None)
-            elif isinstance(node, ast.FunctionDef):
-                where, branches = _within(where, node), ()
-                self._functions.setdefault(node.name, where)
-            elif isinstance(node, ast.Call):
-                self.calls.append(Called(node, where, target))
-                self._called.setdefault(_last(node.func), []).append(self.calls[-1])
-                if isinstance(node.func, ast.Attribute) and node.func.attr == "update" and node.args:
-                    self._updated.append(Stored(node.func.value, node.args[0], branches, where))
-                self._flags.update(_flag(node))
-                self._defaults.update((name, (value, where)) for name, value in _usual(node))
-            elif isinstance(node, (ast.If, ast.IfExp)) and tree is self.trees[0]:
-                self.tests.append((node, where))
-            elif isinstance(node, ast.ImportFrom):
-                self._imported.setdefault(id(tree), {}).update({one.asname or one.name: one.name for one in node.names})
-            elif isinstance(node, ast.For) and (merged := _merging(node)) is not None:
-                deep = any(isinstance(one, ast.Call) and _MERGING.search(_last(one.func)) for one in ast.walk(node))
-                self._updated.append(Stored(*merged, branches, where, deep))
-                merging.update(ast.walk(node))
-            for name, value in _bindings(node) if node not in merging else ():
-                if isinstance(name, ast.Subscript):
-                    stored = Stored(name.value, value or name, branches, where)
-                    self._stored.setdefault(name.slice.value, []).append(stored)  # type: ignore[attr-defined]
-                elif isinstance(name, ast.Name):
-                    bound = self._bound.setdefault(id(where.function or tree), {})
-                    bound.setdefault(name.id, []).append(Bound(value, branches, where))
-                elif where.owner is not None and isinstance(name.value, ast.Name) and name.value.id == "self":
-                    self._assigned.setdefault((where.owner.name, name.attr), []).append((value, where))
-                else:
-                    self._touched.add(name.attr)
-            if isinstance(node, ast.Assign):
-                target = ast.unparse(node.targets[0]) if len(node.targets) == 1 else ""
-            if isinstance(node, ast.If):
-                pending.append((node.test, where, target, branches))
-                pending += [(one, where, target, (*branches, (node, True))) for one in node.body]
-                pending += [(one, where, target, (*branches, (node, False))) for one in node.orelse]
-                continue
-            if isinstance(node, (ast.For, ast.AsyncFor, ast.While)):
-                branches = (*branches, (node, True))
-            pending += [(one, where, target, branches) for one in ast.iter_child_nodes(node)]
 
     def _say(self, name: str) -> object:
         self.asked.add(name)
@@ -238,6 +137,17 @@ class Program:
             said = self.only(*default)
             self._active.discard((name, 0))
         return self._flags.get(name, said) if isinstance(said, _Unknown) else said
+
+    def spread(self, call: ast.Call, where: Where) -> Iterator[tuple[str, object]]:
+        """What a call is given by dictionaries that are spread in it: `SFTConfig(**settings)`."""
+        for one in call.keywords:
+            table = self._table(one.value, where, _FAR) if one.arg is None else None
+            keys = table[0].keys if table is not None and isinstance(table[0], ast.Dict) else []
+            for key in keys:
+                if table is not None and isinstance(key, ast.Constant) and isinstance(key.value, str):
+                    found = self._under(table[0], key.value, table[1], _FAR)
+                    if found is not None and isinstance(value := self.only(*found), (bool, int, float, str)):
+                        yield key.value, value
 
     def _is_spent(self) -> bool:
         self._steps, self._left = self._steps - 1, self._left - 1
@@ -359,12 +269,12 @@ class Program:
             return _OF_A_WORD[node.func.attr](word) if isinstance(word, str) else UNKNOWN
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in self._functions:
             of = self._functions[node.func.id]
-            given = [one for each in _returned(of.function) for one in self.several(each, of, far)]
+            given = [one for each in returned(of.function) for one in self.several(each, of, far)]
             return (
                 given[0] if given and all(type(one) is type(given[0]) and one == given[0] for one in given) else UNKNOWN
             )
         if isinstance(node, ast.Call) and node.args:
-            words = dotted(node.func) or [_last(node.func)]
+            words = dotted(node.func) or [last(node.func)]
             if words[-1] == "join" and "path" in words:
                 given_parts = [self.only(one, where, far) for one in node.args]
                 return (
@@ -393,7 +303,7 @@ class Program:
                 return found[0] if len(found) == 1 else UNKNOWN
         return (
             THING
-            if isinstance(node, ast.Lambda) or (isinstance(node, ast.Call) and _last(node.func)[:1].isupper())
+            if isinstance(node, ast.Lambda) or (isinstance(node, ast.Call) and last(node.func)[:1].isupper())
             else UNKNOWN
         )
 
@@ -454,7 +364,7 @@ class Program:
     def _alike(self, name: str, found: list[Bound], where: Where) -> list[tuple[ast.expr | None, Where]]:
         """What a name is given in the branches that are taken, where that is but one thing."""
         if len(found) > 1:  # what a command adds to a file's settings nobody sees
-            found = [one for one in found if not (isinstance(one.value, ast.Call) and _last(one.value.func) == "merge")]
+            found = [one for one in found if not (isinstance(one.value, ast.Call) and last(one.value.func) == "merge")]
             found = [one for one in found if not any(map(self._is_left, one.branches, repeat(one.where)))]
         values = {one.value and ast.dump(one.value) for one in found}
         return [(found[0].value if len(values) == 1 else _in_turn(name, found), where)]
@@ -484,7 +394,7 @@ class Program:
             yield ast.Constant(said) if known else default if not calls else None, Where(where.tree, None, None)  # type: ignore[arg-type]
         for call, place in calls[:_MANY]:
             given = argument(call, function, name, where.owner is not None and where.outer is None)
-            if given is None and (any(one.arg is None for one in call.keywords) or _is_spread(call)):
+            if given is None and (any(one.arg is None for one in call.keywords) or is_spread(call)):
                 self._say(name)  # what is handed on may say it
             yield (given, place) if given is not None else (default, Where(where.tree, None, None))
 
@@ -522,7 +432,7 @@ class Program:
             return
         words = dotted(node)
         of = self._classes.get(words[-2]) if words is not None else None
-        if of is not None and node.attr not in self._touched and (default := _field(of, node.attr)) is not None:
+        if of is not None and node.attr not in self._touched and (default := field_of(of, node.attr)) is not None:
             yield from self.several(default, Where(self._tree(of), None, None), far)
             return
         if words is not None and words[0] == "torch" and node.attr in _DTYPES:
@@ -539,7 +449,7 @@ class Program:
                     yield from self.several(value, place, far) if value is not None else [UNKNOWN]
                 yield from [UNKNOWN] if name in self._touched else []
                 return
-            if (default := _field(one, name)) is not None:
+            if (default := field_of(one, name)) is not None:
                 yield from self.several(default, Where(self._tree(one), None, None), far)
                 return
         yield UNKNOWN
@@ -570,7 +480,7 @@ class Program:
                     return _as_written(self._say(name)), made.where
                 if (within := self._under(of[0], name, of[1], far - 1)) is not None:
                     return within
-            if (default := _field(one, name)) is not None:
+            if (default := field_of(one, name)) is not None:
                 return default, Where(self._tree(one), None, None)
         return None
 
@@ -583,7 +493,7 @@ class Program:
             of = self._class(words[-1], where) if len(words) < 3 else None
             if of is None and words[-1] in self._functions and len(words) < 3:
                 place = self._functions[words[-1]]
-                given = list(_returned(place.function))
+                given = list(returned(place.function))
                 return self._object(given[0], place, far - 1) if len(given) == 1 else None
             return Made(of, node, where) if of is not None else None
         if isinstance(node, ast.Name):
@@ -602,9 +512,6 @@ class Program:
             within = self._attribute(made, node.attr, far - 1)
             return self._object(*within, far - 1) if within is not None else None
         return None
-
-    def _class(self, name: str, where: Where) -> ast.ClassDef | None:
-        return self._classes.get(self._imported.get(id(where.tree), {}).get(name, name))
 
     def _of_key(self, node: ast.expr, key: object, where: Where, far: int) -> Iterator[object]:
         """`settings["lr"]`, where the dictionary stands in the program; else what is said under the key."""
@@ -640,7 +547,7 @@ class Program:
             return self._once(node.id, where)
         if isinstance(node, ast.Subscript):
             return self._part(node.value, self.only(node.slice, where, far), where, far)
-        if isinstance(node, ast.Attribute) and _last(node.value) == "self" and where.owner is not None:
+        if isinstance(node, ast.Attribute) and last(node.value) == "self" and where.owner is not None:
             assigned = [
                 one for each in self._above(where.owner) for one in self._assigned.get((each.name, node.attr), ())
             ]
@@ -651,9 +558,9 @@ class Program:
             return node, where
         if isinstance(node.func, ast.Name) and node.func.id in self._functions:
             of_call = self._functions[node.func.id]
-            if _MERGING.search(node.func.id) and len(node.args) == 2:
+            if MERGING.search(node.func.id) and len(node.args) == 2:
                 return self._merged(node, [(one, where) for one in node.args], deep=True)
-            given = list(_returned(of_call.function))
+            given = list(returned(of_call.function))
             return (given[0], of_call) if len(given) == 1 else None
         if self._is_loader(node.func) and node.args:
             path = self._path(node.args[0], where, far)
@@ -661,16 +568,16 @@ class Program:
             if isinstance(found, dict) and path not in self._kept:
                 self._kept[path] = _as_written(found)
             return (self._kept[path], where) if isinstance(found, dict) else None
-        if _last(node.func) in _MERGES and len(node.args) > 1:
+        if last(node.func) in _MERGES and len(node.args) > 1:
             return self._merged(node, [(one, where) for one in node.args], deep=True)
-        if _last(node.func) in _OF_KEYWORDS and not node.args and node.keywords:
+        if last(node.func) in _OF_KEYWORDS and not node.args and node.keywords:
             keys = [ast.Constant(one.arg) if one.arg else None for one in node.keywords]
             return self._kept.setdefault(id(node), ast.Dict(keys, [one.value for one in node.keywords])), where  # type: ignore[arg-type]
-        if (_last(node.func) in _SAME or (_last(node.func) == "dict" and not node.keywords)) and node.args:
+        if (last(node.func) in _SAME or (last(node.func) == "dict" and not node.keywords)) and node.args:
             return node.args[0], where
-        if _last(node.func) == "copy" and isinstance(node.func, ast.Attribute):
+        if last(node.func) == "copy" and isinstance(node.func, ast.Attribute):
             return (node.args[0] if node.args else node.func.value), where
-        if _last(node.func) == "get" and isinstance(node.func, ast.Attribute) and len(node.args) in (1, 2):
+        if last(node.func) == "get" and isinstance(node.func, ast.Attribute) and len(node.args) in (1, 2):
             found = self._part(node.func.value, self.only(node.args[0], where, far), where, far)
             return found or ((node.args[1], where) if len(node.args) == 2 else None)
         return node, where
@@ -678,7 +585,7 @@ class Program:
     def _merged(self, by: ast.AST, parts: list[tuple[ast.expr, Where]], deep: bool) -> tuple[ast.expr, Where]:
         """The dictionary of several of which the last one counts; what a command adds to them nobody sees."""
         if id(by) not in self._kept:
-            parts = [one for one in parts if not (isinstance(one[0], ast.Call) and _last(one[0].func) in _OF_COMMANDS)]
+            parts = [one for one in parts if not (isinstance(one[0], ast.Call) and last(one[0].func) in _OF_COMMANDS)]
             merged = ast.Dict([None for _ in parts], [one for one, _ in parts])
             self._apart.update((id(one), place) for one, place in parts)
             self._kept[id(by)] = merged
@@ -704,10 +611,10 @@ class Program:
                 if made is None:
                     return ""
                 node, where = made
-            elif isinstance(node, ast.Call) and _last(node.func) in _TEXT_OF:
+            elif isinstance(node, ast.Call) and last(node.func) in _TEXT_OF:
                 if not node.args and not isinstance(node.func, ast.Attribute):
                     return ""
-                of_object = isinstance(node.func, ast.Attribute) and (not node.args or _last(node.func) != "str")
+                of_object = isinstance(node.func, ast.Attribute) and (not node.args or last(node.func) != "str")
                 node = node.func.value if of_object and isinstance(node.func, ast.Attribute) else node.args[0]
             else:
                 return ""
@@ -718,7 +625,7 @@ class Program:
         found = self._bound.get(id(where.function or where.tree), {}).get(node.id, [])
         opened = [one.value for one in found if one.value is not None and one.value.lineno <= node.lineno]
         if len(opened) == 0 or not all(
-            isinstance(one.value, ast.Call) and _last(one.value.func) == "open" for one in found
+            isinstance(one.value, ast.Call) and last(one.value.func) == "open" for one in found
         ):
             return None
         return max(opened, key=lambda one: one.lineno), where
@@ -781,23 +688,6 @@ class Program:
         self._active.discard((_PUTS, id(node)))
         return (found[0] if len(found) == 1 else (_UNCLEAR, found[0][1])) if found else None, deep and len(found) == 1
 
-    def _above(self, owner: ast.ClassDef) -> Iterator[ast.ClassDef]:
-        """A class and those of the program's own that it extends."""
-        seen: list[ast.ClassDef] = []
-        pending = [owner]
-        while pending:
-            one = pending.pop(0)
-            if one in seen:
-                continue
-            seen.append(one)
-            yield one
-            pending += [
-                above for base in one.bases if (above := self._classes.get((dotted(base) or [""])[-1])) is not None
-            ]
-
-    def _tree(self, owner: ast.ClassDef) -> ast.Module:
-        return next((one for one in self.trees if owner in one.body), self.trees[0])
-
 
 class _Instead(ast.NodeTransformer):
     """An expression with another one in the place of a name."""
@@ -822,49 +712,6 @@ def _in_turn(name: str, found: list[Bound]) -> ast.expr | None:
     return first
 
 
-def _merging(loop: ast.For) -> tuple[ast.expr, ast.expr] | None:
-    """`for key, value in other.items(): …; settings[key] = value`: the two dictionaries."""
-    key = loop.target.elts[0] if isinstance(loop.target, ast.Tuple) else None
-    over = (
-        loop.iter.func.value if isinstance(loop.iter, ast.Call) and isinstance(loop.iter.func, ast.Attribute) else None
-    )
-    if (
-        not isinstance(key, ast.Name)
-        or over is None
-        or not isinstance(loop.iter, ast.Call)
-        or _last(loop.iter.func) != "items"
-    ):
-        return None
-    for node in ast.walk(loop):
-        to = node.targets[0] if isinstance(node, ast.Assign) else None
-        if isinstance(to, ast.Subscript) and isinstance(to.slice, ast.Name) and to.slice.id == key.id:
-            return to.value, over
-    return None
-
-
-def at(tree: ast.Module, line: int) -> Where:
-    """Where a line stands."""
-    where = Where(tree, None, None)
-    pending: list[ast.AST] = [tree]
-    while pending:
-        for node in ast.iter_child_nodes(pending.pop()):
-            if isinstance(node, ast.stmt) and node.lineno <= line <= (node.end_lineno or 0):
-                if isinstance(node, ast.FunctionDef):
-                    where = _within(where, node)
-                elif isinstance(node, ast.ClassDef):
-                    where = Where(tree, None, node)
-                pending.append(node)
-    return where
-
-
-def _within(where: Where, function: ast.FunctionDef) -> Where:
-    return where._replace(function=function, outer=where if where.function is not None else None)
-
-
-def _last(called: ast.expr) -> str:
-    return called.attr if isinstance(called, ast.Attribute) else called.id if isinstance(called, ast.Name) else ""
-
-
 def _is_here(node: ast.expr) -> bool:
     """Whether it is a folder around the program: `Path(__file__).resolve().parents[1]`, `os.path.dirname(__file__)`."""
     found = [one for one in ast.walk(node) if isinstance(one, (ast.Name, ast.Constant))] if _is_chain(node) else []
@@ -883,17 +730,6 @@ def _as_written(value: object) -> ast.expr:
     return ast.Constant(value) if isinstance(value, (bool, int, float, str, type(None))) else ast.Name("", ast.Load())
 
 
-def _returned(function: ast.FunctionDef | None) -> Iterator[ast.expr]:
-    """What a function returns, each place of it."""
-    pending: list[ast.AST] = list(function.body) if function is not None else []
-    while pending:
-        node = pending.pop()
-        if isinstance(node, ast.Return):
-            yield node.value or ast.Constant(None)
-        elif not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
-            pending += ast.iter_child_nodes(node)
-
-
 def _is_chain(node: ast.expr) -> bool:
     """Whether settings may be said under what it is written as."""
     return isinstance(node, (ast.Name, ast.Attribute, ast.Subscript, ast.Call))
@@ -908,85 +744,3 @@ def _made(value: object, of: type) -> object:
         return UNKNOWN if isinstance(value, (_Unknown, _Thing)) or value is None else of(value)
     except (TypeError, ValueError, OverflowError):
         return UNKNOWN
-
-
-def argument(call: ast.Call, function: ast.FunctionDef, name: str, of_class: bool) -> ast.expr | None:
-    given = next((one.value for one in call.keywords if one.arg == name), None)
-    order = [one.arg for one in (*function.args.posonlyargs, *function.args.args)][1 if of_class else 0 :]
-    place = order.index(name) if name in order else len(call.args)
-    return given if given is not None or _is_spread(call) or place >= len(call.args) else call.args[place]
-
-
-def _is_spread(call: ast.Call) -> bool:
-    return any(isinstance(one, ast.Starred) for one in call.args)
-
-
-def _flag(call: ast.Call) -> Iterator[tuple[str, bool]]:
-    """`addargument("--test", action="store_true")`."""
-    said = {one.arg: one.value.value for one in call.keywords if isinstance(one.value, ast.Constant)}
-    name = call.args[-1] if call.args and _last(call.func) == "add_argument" else None
-    if (
-        said.get("action") in ("store_true", "store_false")
-        and isinstance(name, ast.Constant)
-        and isinstance(name.value, str)
-    ):
-        default = said.get("default", said["action"] == "store_false")
-        yield str(said.get("dest", name.value.lstrip("-").replace("-", "_"))), bool(default)
-
-
-def _usual(call: ast.Call) -> Iterator[tuple[str, ast.expr]]:
-    """`add_argument("--config", default=str(FOLDER / "sft.yaml"))`; None where nobody has to give it."""
-    name = call.args[-1] if call.args and _last(call.func) == "add_argument" else None
-    if isinstance(name, ast.Constant) and isinstance(name.value, str):
-        said = {one.arg: one.value for one in call.keywords}
-        value = said.get("default", ast.Constant(None))
-        nobody_s = name.value.startswith("-") and said.keys().isdisjoint(("action", "required", "nargs", None))
-        if not isinstance(value, ast.Constant) or value.value is not None or nobody_s:
-            yield name.value.lstrip("-").replace("-", "_"), value
-
-
-def _bindings(node: ast.AST) -> Iterator[tuple[ast.Name | ast.Attribute | ast.Subscript, ast.expr | None]]:
-    """The names and attributes that are set, each with what they are set to; None where that is worked out in another way."""
-    targets: list[tuple[ast.AST, ast.expr | None]] = []
-    if isinstance(node, ast.Assign):
-        targets = [pair for one in node.targets for pair in _pairs(one, node.value)]
-    elif isinstance(node, (ast.AnnAssign, ast.NamedExpr)):
-        targets = [(node.target, node.value)] if node.value is not None else []
-    elif isinstance(node, (ast.AugAssign, ast.For, ast.AsyncFor, ast.comprehension)):
-        targets = [(node.target, None)]
-    elif isinstance(node, ast.withitem) and node.optional_vars is not None:
-        targets = [(node.optional_vars, node.context_expr if isinstance(node.context_expr, ast.Call) else None)]
-    for target, value in targets:
-        keyed = isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Constant) and value is not None
-        if isinstance(target, (ast.Name, ast.Attribute)) or (keyed and isinstance(target, ast.Subscript)):
-            yield target, value
-        elif isinstance(target, ast.Subscript):  # of what stands before the bracket
-            yield from [(target.value, None)] if isinstance(target.value, (ast.Name, ast.Attribute)) else []
-        else:
-            yield from ((one, None) for one in ast.walk(target) if isinstance(one, (ast.Name, ast.Attribute)))
-
-
-def _pairs(target: ast.expr, value: ast.expr) -> list[tuple[ast.AST, ast.expr | None]]:
-    """`a, b = 1, 2`, each with its own."""
-    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
-        return [*zip(target.elts, value.elts, strict=True)]
-    if isinstance(target, ast.Tuple) and isinstance(value, (ast.Call, ast.Name)):  # what a function returns
-        return [(one, ast.Subscript(value, ast.Constant(at), ast.Load())) for at, one in enumerate(target.elts)]
-    return [(target, value)]
-
-
-def _given(node: ast.AST, name: str) -> ast.expr | None:
-    """What a statement of a class gives a name."""
-    return next((value for one, value in _bindings(node) if isinstance(one, ast.Name) and one.id == name), None)
-
-
-def _field(owner: ast.ClassDef, name: str) -> ast.expr | None:
-    """What the class itself gives the attribute: `lr: float = field(default=1e-5)`."""
-    value = next((found for one in owner.body if (found := _given(one, name)) is not None), None)
-    if isinstance(value, ast.Call) and (dotted(value.func) or [""])[-1] in ("field", "Field"):
-        said = {one.arg: one.value for one in value.keywords}
-        if "default_factory" in said:
-            made = said["default_factory"]
-            return made.body if isinstance(made, ast.Lambda) else ast.Call(made, [], [])
-        return said.get("default", value.args[0] if value.args else None)
-    return value
