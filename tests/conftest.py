@@ -17,6 +17,10 @@ os.environ.pop("COLUMNS", None)  # xdist says 80 to its workers, and a report is
 
 os.environ["LC_ALL"] = "C.UTF-8"  # stablint speaks the language of the locale, and the tests expect English
 
+probes.LIMIT = (
+    60.0  # a child that asks for the GPUs may take longer than a user would wait where other tests have the cores
+)
+
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 
 # A deadline would measure the machine, not the code.
@@ -47,12 +51,6 @@ def snapshot(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
         assert text == path.read_bytes().decode("utf-8")
 
     return compare
-
-
-@pytest.fixture(autouse=True)
-def patient_with_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A child that asks for the GPUs may take longer than a user would wait where other tests have the cores."""
-    monkeypatch.setattr(probes, "LIMIT", 60.0)
 
 
 @pytest.fixture

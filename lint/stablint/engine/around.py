@@ -21,6 +21,7 @@ if TYPE_CHECKING:  # only where a repository reads its configurations itself
     from stablint.frameworks.launch.at_hand import Program
 
 T = TypeVar("T")
+_FORMS = frozenset({"llamafactory", "ms-swift", "hf-args", "trl", "axolotl", "litgpt"})
 _WITH_COMMANDS = frozenset(["shell", "make", "just"])
 
 
@@ -28,12 +29,22 @@ def may_be_own(path: str, files: Files) -> bool:
     """Whether it is a configuration of a form that programs of one's own have as well, and that no command hands to anybody else's."""
     if path in files.linked and path not in files.handed:
         return False
-    return any(readers.asks(fragment) for fragment in files.fragments(path))
+    return any(one.block.kind == "document" and one.entry and one.dialect in _FORMS for one in files.fragments(path))
+
+
+def _has_programs(root: str, files: Files) -> bool:
+    """Asked before what reads programs is loaded."""
+    return os.path.isdir(root) and any(path.endswith((".py", ".ipynb")) for path in files.entries(root))
 
 
 def own_readers(paths: list[str], files: Files) -> dict[str, Program]:
     """The programs of the repository that read these configurations themselves, by the paths of these."""
-    found = _one_by_one("looking for the programs that read it", readers.own_readers, paths, files)
+
+    def owned_by(paths: Iterable[str], files: Files) -> dict[str, Program]:
+        several = [path for path in paths if _has_programs(files.root(path), files)]
+        return readers.own_readers(several, files) if several else {}
+
+    found = _one_by_one("looking for the programs that read it", owned_by, paths, files)
     every = {path: program for owned in found for path, program in owned.items()}
     joined = {path: loader for path, (loader, _) in files.loaders.items()}  # whatever else takes a key of it as well
     return {

@@ -13,7 +13,6 @@ from itertools import islice
 
 from stablint.assemble.files import Files
 from stablint.base.light import NamedTuple, Pattern
-from stablint.frameworks.fragment import Fragment
 from stablint.frameworks.launch.at_hand import Program, read
 from stablint.repository import computed, passing
 from stablint.repository.programs import CONFIG, LOADS, NAMES, OBJECTS, programs_of
@@ -40,15 +39,9 @@ _LOADS_BY_DEFAULT = Pattern(
 )
 _ATTRIBUTES = Pattern(r"\.([a-z]\w+)\b(?!\s*\()")
 _FIELD = Pattern(r"^[ \t]+(\w+)[ \t]*:", re.MULTILINE)
-_DIALECTS = frozenset({"llamafactory", "ms-swift", "hf-args", "trl", "axolotl", "litgpt"})
 _ARGUMENTS = "transformers.TrainingArguments"
 ENOUGH = 3  # keys that a program takes one by one
 _MANY = 8  # keys of a file that are more than a chance meeting
-
-
-def asks(fragment: Fragment) -> bool:
-    """Whether a configuration may be one for a program of the repository's own."""
-    return fragment.block.kind == "document" and fragment.entry and fragment.dialect in _DIALECTS
 
 
 def own_readers(paths: Iterable[str], files: Files) -> dict[str, Program]:

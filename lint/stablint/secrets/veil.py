@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from stablint.base.knowledge import load
-from stablint.base.light import Any
+from stablint.base.light import Any, Pattern
 from stablint.secrets.keys import looks_generated, names_secret
 from stablint.secrets.languages import JSON, PYTHON, RECIPE, SHELL, TOML, YAML, language_of
 from stablint.secrets.natural import hidden_in, holds_a_code, is_written_for_people, narrow
@@ -23,11 +23,11 @@ NOTEBOOK = "notebook"
 
 _LONGEST = 1_500_000  # characters of a text that is read whole, as for secrets
 _LONGEST_VALUE = 2_000  # characters of a value behind a key that are looked at
-_WORD = re.compile(r"[^\W\d_]{3,}|[^\x00-\x7f\W\d_]+")  # of other scripts, whose words are short, each letter counts
-_LONG_NUMBER = re.compile(r"(?<![\d.])(?![1-9]0*(?!\d))\d{5,}(?![\d.])")  # `80238113`, and not `100000` or `0.00001`
-_PART = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[^\W\d_]+")
-_HOLES = re.compile(r"\$\{[^{}]*\}|\{\{[^{}]*\}\}|\{[^{}\"']*\}|\$\w+|%\(\w+\)[sd]")
-_PATH = re.compile(
+_WORD = Pattern(r"[^\W\d_]{3,}|[^\x00-\x7f\W\d_]+")  # of other scripts, whose words are short, each letter counts
+_LONG_NUMBER = Pattern(r"(?<![\d.])(?![1-9]0*(?!\d))\d{5,}(?![\d.])")  # `80238113`, and not `100000` or `0.00001`
+_PART = Pattern(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[^\W\d_]+")
+_HOLES = Pattern(r"\$\{[^{}]*\}|\{\{[^{}]*\}\}|\{[^{}\"']*\}|\$\w+|%\(\w+\)[sd]")
+_PATH = Pattern(
     r"(?:\.{0,2}/|~/)[^\s@:]*\Z|[\w./-]+\.(?:jsonl?|ya?ml|py|sh|csv|parquet|txt|bin|pt|pth|safetensors|ipynb|toml|md|log|zst|gguf)\Z"
 )
 # What languages and shells say themselves, and settings of one plain word whose value is a name that everybody may see.
@@ -44,7 +44,7 @@ _PLAIN = frozenset([
     "device", "stage", "method", "adapter", "component", "dir", "dtype", "file", "tokenizer", "strategy", "mode", "kind", "phase", "precision",
     "accelerator", "level", "arch",
 ])  # fmt: skip
-_SAID = re.compile(r"#\s*(?:stablint|noqa|type|fmt|ruff|pylint|!|SBATCH|PBS|%%|-\*-)")
+_SAID = Pattern(r"#\s*(?:stablint|noqa|type|fmt|ruff|pylint|!|SBATCH|PBS|%%|-\*-)")
 
 
 @lru_cache(maxsize=1)
@@ -74,8 +74,8 @@ def _environment() -> tuple[str, ...]:
     return tuple(found.split())
 
 
-_CREDENTIALS = re.compile(r":[^/@:]{1,200}@")  # `ada:word@host`
-_WITHIN = re.compile(r"([\w-]{1,80})\s?[=:]\s?[^\s=:/]")  # `token=word` as one of several arguments in a text
+_CREDENTIALS = Pattern(r":[^/@:]{1,200}@")  # `ada:word@host`
+_WITHIN = Pattern(r"([\w-]{1,80})\s?[=:]\s?[^\s=:/]")  # `token=word` as one of several arguments in a text
 
 
 def _is_value(key: str, literal: str) -> bool:
@@ -142,10 +142,10 @@ def may_be_shown(key: str, literal: str) -> bool:
 
 # Hosts and their cards, as DeepSpeed's launcher has them: `localhost:0,1@worker-2:0`. No key is as short.
 _HOST = r"(?:localhost|(?:worker|node|host|gpu)[-_]?\d{0,4})(?::\d{1,2}(?:,\d{1,2})*)?"
-_SLOTS = re.compile(rf"{_HOST}(?:@{_HOST})*")
+_SLOTS = Pattern(rf"{_HOST}(?:@{_HOST})*")
 _ITEM = r"""["']?[A-Za-z_]{2,30}["']?"""
-_LIST = re.compile(rf"[\[(]\s*{_ITEM}(?:(?:\s*,\s*|\s+){_ITEM})*\s*(?:,\s*)?[\])]\Z")
-_LISTED = re.compile(r"[A-Za-z_]+")
+_LIST = Pattern(rf"[\[(]\s*{_ITEM}(?:(?:\s*,\s*|\s+){_ITEM})*\s*(?:,\s*)?[\])]\Z")
+_LISTED = Pattern(r"[A-Za-z_]+")
 
 
 def _are_words(listed: list[str]) -> bool:
@@ -182,7 +182,7 @@ def is_said(literal: str, *, prose: bool = False) -> bool:
     )
 
 
-_ACRONYM = re.compile(r"(?<![A-Za-z0-9_\u00c0-\u024f])[A-Z]{3,4}(?![A-Za-z0-9_\u00c0-\u024f])")  # `HSV`
+_ACRONYM = Pattern(r"(?<![A-Za-z0-9_\u00c0-\u024f])[A-Z]{3,4}(?![A-Za-z0-9_\u00c0-\u024f])")  # `HSV`
 
 
 def is_for_people(literal: str) -> bool:
@@ -297,22 +297,22 @@ def _starred(text: str, spans: Iterator[Span]) -> str:
     return "".join([*parts, text[at:]])
 
 
-_PYTHON = re.compile(
+_PYTHON = Pattern(
     r"(?P<comment>#[^\n]*)|(?P<prefix>\b[rbfuRBFU]{1,2})?(?P<mark>\"\"\"|'''|\"|')(?P<body>(?:\\.|(?!(?P=mark))(?:[^\\\n]|\n))*)(?:(?P=mark)|\\?\Z)",
     re.DOTALL,
 )
-_KEY_BEFORE = re.compile(
+_KEY_BEFORE = Pattern(
     r"(?<!\w)([A-Za-z_]\w{0,80})[\"']?\]?\s*(?::\s*[\w\[\]| .]{1,40}=|[=!]?=|:)\s*(?:[A-Za-z_][\w.]*\(\s*)?(?:[\[({]+\s*)?"
     r"(?:[rbfu]{0,2}[\"'][^\"'\n]*[\"']\s*,\s*)*\Z"
 )
-_CALL_BEFORE = re.compile(r"(?<!\w)([A-Za-z_]\w{0,80})\(\s{0,80}\Z")
-_INDEX = re.compile(r"[\w\])]\[\s*\Z")
-_BEFORE_KEY = re.compile(r"(?:\A|[{,(\[|])[\s\\]*(?:[\"']{3})?\Z")  # what stands before a key of a dict, in its line
+_CALL_BEFORE = Pattern(r"(?<!\w)([A-Za-z_]\w{0,80})\(\s{0,80}\Z")
+_INDEX = Pattern(r"[\w\])]\[\s*\Z")
+_BEFORE_KEY = Pattern(r"(?:\A|[{,(\[|])[\s\\]*(?:[\"']{3})?\Z")  # what stands before a key of a dict, in its line
 _NEAR = 240  # characters before a literal in which its name is looked for
 
 
 # What is said to people: by a call, or behind a key.
-_TELLS = re.compile(
+_TELLS = Pattern(
     r"(?:(?<![\w.])(?:print|echo|warn|input)|(?<!\w)(?:logger|logging|log|warnings|console|tqdm|st|rprint)\.\w{1,20}|[A-Z]\w{0,60}(?:Error|Exception|Warning))\(\s{0,80}\Z"
 )
 _FOR_PEOPLE = frozenset(
@@ -354,7 +354,7 @@ def _comment(text: str, start: int, end: int) -> Iterator[Span]:
         yield from hidden_of(text, start + 1, end)
 
 
-_STRING = re.compile(r'"((?:[^"\\]|\\.)*)(?:"(\s*:)?|\\?\Z)', re.DOTALL)  # one that is never closed is read once
+_STRING = Pattern(r'"((?:[^"\\]|\\.)*)(?:"(\s*:)?|\\?\Z)', re.DOTALL)  # one that is never closed is read once
 
 
 def _json(text: str) -> Iterator[Span]:
@@ -366,13 +366,11 @@ def _json(text: str) -> Iterator[Span]:
             yield found.span(1)
 
 
-_PAIR = re.compile(
+_PAIR = Pattern(
     r"(\s*(?:-\s+)*)(?:(\"[^\"]*\"|'[^']*'|[^\s#\"'{\[\-][^:#]*?|-[^\s:#]*)\s*:(?=\s|\Z))?\s*(.*)\Z", re.DOTALL
 )
-_TOKEN = re.compile(
-    r"\"(?:[^\"\\]|\\.)*\"|'(?:[^']|'')*'|[^\s,{}\[\]:\"']+(?:(?: +|[:/@])[^\s,{}\[\]:\"']+)*|:(?=\s)|,"
-)
-_BEHIND = re.compile(r"(?:^|\s)#")
+_TOKEN = Pattern(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^']|'')*'|[^\s,{}\[\]:\"']+(?:(?: +|[:/@])[^\s,{}\[\]:\"']+)*|:(?=\s)|,")
+_BEHIND = Pattern(r"(?:^|\s)#")
 
 
 def _yaml(text: str) -> Iterator[Span]:
@@ -420,18 +418,18 @@ def _values(text: str, start: int, end: int, key: str) -> Iterator[Span]:
             yield token.span()
 
 
-_SHELL = re.compile(
+_SHELL = Pattern(
     r"(?P<comment>(?<![^\s;])#[^\n]*)|(?P<break>\n|;|\|\|?|&&?|\$?\(|\))"
     r"|(?P<word>(?:\"(?:[^\"\\]|\\.)*\"|'[^']*'|\\.|[^\s;|&()\"'\\])+)",
     re.DOTALL,
 )
-_ASSIGNED = re.compile(r"([A-Za-z_]\w*)\+?=")
+_ASSIGNED = Pattern(r"([A-Za-z_]\w*)\+?=")
 # A setting of Hydra's, `trainer.nnodes=1`, and the module that `python -m` runs: names, as a flag and a program are.
-_OVERRIDE = re.compile(r"(?:\+\+?|~)?([a-z_][a-z0-9_]{0,40}(?:\.[a-z_][a-z0-9_]{0,40}){1,9})=")
-_MODULE = re.compile(r"[A-Za-z_]\w{0,40}(?:\.[A-Za-z_]\w{0,40}){0,9}\Z")
-_FLAG = re.compile(r"--?[A-Za-z][\w.-]*")
+_OVERRIDE = Pattern(r"(?:\+\+?|~)?([a-z_][a-z0-9_]{0,40}(?:\.[a-z_][a-z0-9_]{0,40}){1,9})=")
+_MODULE = Pattern(r"[A-Za-z_]\w{0,40}(?:\.[A-Za-z_]\w{0,40}){0,9}\Z")
+_FLAG = Pattern(r"--?[A-Za-z][\w.-]*")
 _ECHO = frozenset(("echo", "printf"))
-_HANDS_ON = re.compile(r"[^\n;&|<>]*(?:\||<|>(?!&2))")  # to the end of this command: a line may have thousands of them
+_HANDS_ON = Pattern(r"[^\n;&|<>]*(?:\||<|>(?!&2))")  # to the end of this command: a line may have thousands of them
 
 
 def _shell(text: str) -> Iterator[Span]:
@@ -493,7 +491,7 @@ def _notebook(text: str) -> Iterator[Span]:
         at += len(line)
 
 
-_PUNCTUATION = re.compile(r"(?m)^[ \t]{0,8}[@-]{1,2}(?=[^-])|[\[\],](?=[ \t\n\"'])|(?<=[ \t\"'])[\[\]]|[\"'](?=--)")
+_PUNCTUATION = Pattern(r"(?m)^[ \t]{0,8}[@-]{1,2}(?=[^-])|[\[\],](?=[ \t\n\"'])|(?<=[ \t\"'])[\[\]]|[\"'](?=--)")
 
 
 def _recipe(text: str) -> Iterator[Span]:
