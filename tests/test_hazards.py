@@ -92,7 +92,7 @@ def test_what_fine_when_exempts_is_left_in_peace(name: str, tmp_path: Path) -> N
 @all_hazards
 def test_an_error_shows_when_it_is_fine(hazard: model.Hazard) -> None:
     """What `fine_when` says in words stands there as a text too, a look-alike or a healthy run, and is tried above."""
-    if hazard.severity != "error" or knowledge.load("texts")[hazard.id]["fine_when"].startswith("never"):
+    if hazard.severity != "error" or knowledge.rows("texts")[hazard.id]["fine_when"].startswith("never"):
         return
     assert HEALTHY.get(hazard.id) or any(example.get("near") for example in EXAMPLES[hazard.id])
 
@@ -102,7 +102,7 @@ def _pattern(message: str) -> re.Pattern[str]:
     return re.compile("(?:.*)".join(map(re.escape, re.split(r"\{[^}]*\}", message))))
 
 
-TABLES = {name: texts["cases"] for name, texts in knowledge.load("texts").items() if texts.get("cases")}
+TABLES = {name: texts["cases"] for name, texts in knowledge.rows("texts").whole().items() if texts.get("cases")}
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -189,7 +189,7 @@ def test_what_a_trainer_checks_is_no_error_where_its_class_is_the_programs_own(c
 
 @all_hazards
 def test_an_error_that_a_trainer_raises_asks_for_that_trainer(hazard: model.Hazard) -> None:
-    if hazard.severity == "error" and (asked := trainer_of(knowledge.load("texts")[hazard.id])):
+    if hazard.severity == "error" and (asked := trainer_of(knowledge.rows("texts")[hazard.id])):
         assert condition(asked) in hazard.when
 
 

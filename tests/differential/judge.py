@@ -114,7 +114,7 @@ def _call(kind: str, given: dict[str, Any]) -> str:
     )
 
 
-_TEXTS: dict[str, Any] = knowledge.load("texts")
+_TEXTS: dict[str, Any] = knowledge.rows("texts").whole()
 _HAZARDS = {hazard.id: hazard for hazard in model.load()}
 
 

@@ -32,7 +32,7 @@ ASKS = {
 @pytest.mark.parametrize("asks", ASKS.values(), ids=list(ASKS))
 @each(
     by(
-        lambda hazard, number: knowledge.load("texts")[hazard.id]["category"],
+        lambda hazard, number: knowledge.rows("texts")[hazard.id]["category"],
         lambda hazard, number: f"{hazard.id}-{number}",
         CALLS,
     ),

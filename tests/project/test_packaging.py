@@ -52,7 +52,7 @@ def contents(wheel: Path) -> dict[str, bytes]:
 def test_the_wheel_holds_the_package_its_knowledge_and_the_schemas(wheel):
     names = set(contents(wheel))
     assert {"stablint/__init__.py", "stablint/cli.py", "stablint/py.typed"} <= names
-    assert {"stablint/_compiled/core.lines", "stablint/_compiled/texts.json", "stablint/_compiled/gpus.json"} <= names
+    assert {"stablint/_compiled/core.lines", "stablint/_compiled/texts.rows", "stablint/_compiled/gpus.json"} <= names
     assert {f"stablint/schemas/{kind}.schema.json" for kind in ("hazard", "report", "settings")} <= names
     assert any(name.endswith("licenses/LICENSE") for name in names)
 

@@ -36,7 +36,7 @@ CASES.append(("no precision", {"train.yaml": PREPROCESS}, {"gpu": "V100-32GB"}, 
 
 
 def category(name: str, *_: Any) -> str:
-    return str(knowledge.load("texts").get(name, {}).get("category", name))
+    return str(knowledge.rows("texts").get(name, {}).get("category", name))
 
 
 @grouped.each(grouped.by(category, lambda *case: str(case[3]), CASES), SAMPLE)

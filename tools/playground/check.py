@@ -30,7 +30,7 @@ def answer(text: str, name: str, gpu: str) -> str:
     found = inspect([name], asked, base=FOLDER)
     secrets = found.secrets
     exit.learn(secrets)
-    report = full.render(found.report, knowledge.load("texts"), secrets=secrets)
+    report = full.render(found.report, knowledge.rows("texts"), secrets=secrets)
     done = repair([name], asked, unsafe=True, base=FOLDER)
     changes = patch(done.texts, done.before, lambda line: exit.masked(line) != line)
     return json.dumps([exit.masked(report) or "No findings.", changes.data.decode("utf-8", "replace")])

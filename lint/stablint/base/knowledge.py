@@ -60,6 +60,15 @@ class Rows(Mapping[str, Any]):
         found = self._known[key]
         return default if found is None else found
 
+    def whole(self) -> dict[str, Any]:
+        """All rows, for who goes through them."""
+        found: dict[str, Any] = {}
+        for line in self._text[1:].splitlines():
+            key, _, value = line.partition(b"\t")
+            name = key.decode("utf-8", "surrogatepass")
+            found[name] = self._known.get(name) or self._known.setdefault(name, json.loads(value))
+        return found
+
     def __iter__(self) -> Iterator[str]:
         return (line.partition(b"\t")[0].decode() for line in self._text.split(b"\n") if line)
 

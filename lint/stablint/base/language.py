@@ -125,9 +125,14 @@ def _of(hazard: str) -> Mapping[str, str]:
     return found
 
 
-def texts(house: Mapping[str, Any] | None = None) -> dict[str, Any]:
+def texts(house: Mapping[str, Any] | None = None) -> Mapping[str, Any]:
     """What findings show of the hazards' files, by id, `house` hazards among them; in the language that is spoken."""
-    ours: dict[str, Any] = knowledge.load("texts")
+    return every_text(house) if house or _spoken != ENGLISH else knowledge.rows("texts")
+
+
+def every_text(house: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """The same for who goes through all of them."""
+    ours = knowledge.rows("texts").whole()
     if _spoken != ENGLISH:
         ours = {name: translated(name, text) for name, text in ours.items()}
     return {**ours, **(house or {})}

@@ -46,7 +46,7 @@ def run_completion(given: argparse.Namespace) -> int:
 def _commands() -> Iterator[Words]:
     # A card may be written with a dash for each space, so that nothing need be quoted.
     cards = sorted({label.replace(" ", "-") for label in knowledge.load("gpus")["labels"].values()})
-    codes = tuple(sorted(text["code"] for text in knowledge.load("texts").values()))
+    codes = tuple(sorted(text["code"] for text in knowledge.rows("texts").whole().values()))
     # Values that the parser takes as free text, since a longer form of each is right as well.
     listed = {
         "--gpu": ("auto", *cards), "--output-format": FORMATS, "--select": codes, "--ignore": codes, "--dialect": NAMES,

@@ -115,7 +115,7 @@ def _every_text(given: argparse.Namespace) -> tuple[dict[str, Any], dict[str, An
     for line in resolver.broken():
         exit.tell(line)
     house = {name: rows for one in resolver.houses() for name, rows in one.examples.items()}
-    return language.texts(resolver.texts()), {**knowledge.load("examples"), **house}, not resolver.broken()
+    return language.every_text(resolver.texts()), {**knowledge.load("examples"), **house}, not resolver.broken()
 
 
 def _meant(word: str, texts: dict[str, Any]) -> str:

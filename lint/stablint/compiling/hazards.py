@@ -1,4 +1,4 @@
-"""knowledge/hazards/**.yaml → `_core` (what every check needs), `texts` (what a finding shows), `examples` (what the tests run)."""
+"""knowledge/hazards/**.yaml → `_core` (what every check needs), `texts` (what a finding shows, a row a hazard), `examples` (what the tests run)."""
 
 from __future__ import annotations
 
@@ -44,6 +44,7 @@ def compile_hazards(root: Path, recall: Recall) -> dict[str, object]:
         raise ValueError("; ".join([*wrong[:_BROKEN], *more]))
     rows: list[dict[str, Any]] = compiled.pop("core")
     return compiled | {
+        "texts.rows": compiled.pop("texts"),
         "_core": [[row[key] for key in HOT] for row in rows],
         "told.rows": {row["id"]: {key: row[key] for key in TOLD} for row in rows},
     }

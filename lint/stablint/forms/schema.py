@@ -13,7 +13,7 @@ from itertools import chain
 from typing import Any
 
 from stablint.assemble.asked import Options
-from stablint.base.knowledge import load
+from stablint.base.knowledge import load, rows
 from stablint.base.language import gettext
 from stablint.config.options import Wrong, meant
 from stablint.engine.inspect import inspect
@@ -393,7 +393,7 @@ def _rules(facts: str, dialect: str) -> dict[str, list[str]]:
     """The titles of the errors and warnings that are shown at each fact of a namespace, by the fact's name in it; of no namespace, by the whole name;
     without those of another framework."""
     found: dict[str, list[str]] = {}
-    for text in sorted(load("texts").values(), key=lambda one: str(one["code"])):
+    for text in sorted(rows("texts").whole().values(), key=lambda one: str(one["code"])):
         at = text.get("at")
         if (
             isinstance(at, str)

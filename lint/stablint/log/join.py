@@ -276,7 +276,7 @@ class Join:
         return names[0], None, None
 
     def _title(self, rule: str) -> str:
-        return language.of_hazard(rule, str(knowledge.load("texts")[rule]["title"]))
+        return language.of_hazard(rule, str(knowledge.rows("texts")[rule]["title"]))
 
     def _place(self, facts: tuple[str, ...], text: str = "") -> tuple[str | None, str | None, int | None]:
         """Where the first of these facts is stated; else the usual name of one that is a setting, of such as the message names itself first, beside

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from lsprotocol.types import Hover, InlayHint, MarkupContent, MarkupKind
 
-from stablint.base.knowledge import load
+from stablint.base.knowledge import rows
 from stablint.base.language import gettext, told, translated
 from stablint.engine.diagnostics import reported
 from stablint.fitting.answer import answer
@@ -50,7 +50,7 @@ def _found_at(checked: Checked, path: str, offset: int) -> Hover | None:
 
 def _findings(checked: Checked, path: str, start: int, end: int) -> Iterator[str]:
     """What is found within a span, why, and how sure that is."""
-    why = load("texts")
+    why = rows("texts")
     for found in checked.inspection.report.diagnostics:
         here = found.suppressed is None and found.text is not None and found.text.path == path
         if here and (
@@ -165,7 +165,7 @@ def _rules(name: str, framework: str) -> list[str]:
     order = ("error", "warning")
     found = [
         (order.index(text["severity"]), str(text["code"]), translated(rule, text))
-        for rule, text in load("texts").items()
+        for rule, text in rows("texts").whole().items()
         if text.get("at") == name and text["severity"] in order and is_about(text, framework)
     ]
     return [
