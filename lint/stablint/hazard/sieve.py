@@ -15,7 +15,7 @@ from typing import Any
 from stablint.base.light import NamedTuple
 from stablint.hazard import literal
 from stablint.hazard.checked import Checked
-from stablint.hazard.condition import TESTS, Condition, Verdict, facts_read
+from stablint.hazard.condition import Condition, Verdict, facts_read
 from stablint.hazard.model import Hazard, asks_about_change, patterns_of
 from stablint.hazard.plan import DEAR, Plan, only_fact
 from stablint.hazard.reference import Look, Reference, bits
@@ -133,13 +133,12 @@ class Sieve:
         self.uses: dict[str, int] = {}  # fact → the hazards with a condition on it alone
         self._raw: dict[str, Conditions] = {}
         self._mixed: Conditions = []  # on words of the class, and others
-        self._valued: Conditions = []  # on the value of the setting, and others
         self._tests: dict[str, Tests] = {}
         self.words_of: dict[tuple[Any, ...], dict[tuple[Any, ...], int]] = {}
         self._unsaid: dict[tuple[Any, ...], int] = {}
         self._of_name: dict[tuple[str, bool], Tests] = {}
         self._out: dict[tuple[Any, ...], int] = {}
-        self._of_item: dict[str, tuple[int, Tests, Tests]] = {}
+        self._of_item: dict[str, tuple[int, Tests]] = {}
         self.ranges: dict[str, dict[str, int]] = {}  # library → range → the hazards with that range
         self.reads: dict[str, dict[str, int]] = {}
         self._patterns: dict[str, int] = {}
@@ -153,12 +152,8 @@ class Sieve:
         every = list(self._raw)
         self.items = [(literal.compiled(condition), mask) for condition, mask in _merged(self._raw.pop("item", []))]
         words = [pair for name in every if name in _OF_CLASS for pair in _merged(self._raw.pop(name))]
-        self.words, self.mixed, self.valued = (
-            [(literal.compiled(condition, part), mask) for condition, mask in conditions]
-            for conditions, part in (
-                (words, _of_class), (_merged(self._mixed), _of_class), (_merged(self._valued), _of_value)
-            )
-        )  # fmt: skip
+        self.words = [(literal.compiled(condition, _of_class), mask) for condition, mask in words]
+        self.mixed = [(literal.compiled(condition, _of_class), mask) for condition, mask in _merged(self._mixed)]
         shown = [name for name in every if not name.startswith(("item", *DEAR))]
         # Facts that many hazards read come first: what they rule out asks for no other fact.
         shown.sort(key=lambda name: -self.uses[name].bit_count())
@@ -184,12 +179,8 @@ class Sieve:
                 else:
                     raw[name] = [(condition, bit)]
                     uses[name] = bit
-            elif hazard.each:
-                read = set(facts_read([condition]))
-                if not _OF_CLASS.isdisjoint(read):
-                    self._mixed.append((condition, bit))
-                if "item" in read:
-                    self._valued.append((condition, bit))
+            elif hazard.each and not _OF_CLASS.isdisjoint(facts_read([condition])):
+                self._mixed.append((condition, bit))
         for library, specifier in hazard.versions.items():
             masks = self.ranges.setdefault(library, {})
             masks[specifier] = masks.get(specifier, 0) | bit
@@ -336,20 +327,13 @@ class Sieve:
         about = self._of_item.get(name)
         if about is None:
             covered = self._covers(name)
-            about = self._of_item[name] = (
-                covered,
-                [(test, mask) for test, mask in self.items if mask & covered],
-                [(test, mask) for test, mask in self.valued if mask & covered],
-            )
-        item, tests, valued = about
+            about = self._of_item[name] = covered, [(test, mask) for test, mask in self.items if mask & covered]
+        item, tests = about
         if not fact.sources:
             return Left(self.all, item)
         world, unknown = checked.newest, is_unknown(fact.value)
         for test, mask in tests:
             if item & mask and ((held := test(fact, world)) is False or (unknown and held is None)):
-                item &= ~mask
-        for test, mask in valued:
-            if item & mask and test(fact, world) is False:
                 item &= ~mask
         return Left(self.all & ~self._ended(name, checked), item)
 
@@ -577,14 +561,6 @@ def _of_class(condition: Condition) -> literal.Test:
         return _not_known
     test = literal.compiled(condition)
     return lambda _, view: test(view.fact(name), view)
-
-
-def _of_value(condition: Condition) -> literal.Test:
-    """The same whatever else is said than the value itself. Patterns are left for later: compiling one costs more than all the rest."""
-    return literal.compiled(condition) if only_fact(condition) == "item" and condition[0] in _OF_VALUES else _not_known
-
-
-_OF_VALUES = frozenset(TESTS) - {"matches", "matches-in-one-pass"} | {"type", "is-integer"}
 
 
 def _not_known(fact: Fact, world: Facts) -> Verdict:
