@@ -13,7 +13,7 @@ from stablint.base.light import Any
 from stablint.frameworks import huggingface
 from stablint.frameworks import words as _codecs  # noqa: F401  registers the codecs that records name
 from stablint.frameworks.codec import CODECS, WRITERS, Unwritable
-from stablint.frameworks.fragment import Block, Fragment, Link, Row, lower_mapping, overrides, spelled, statement
+from stablint.frameworks.fragment import Block, Fragment, Link, Row, as_yaml, lower_mapping, override, overrides, spelled, statement
 from stablint.run.fact import CLOSED, OPEN, Place, Statement
 from stablint.run.framework import framework
 from stablint.syntax.tree import Command, Mapping, Scalar, Unknown
@@ -45,7 +45,7 @@ class Keyed:
         return _SURE if not keys.isdisjoint(self.files.beside) and all(type(one) is Mapping for one in sections) else 0
 
     def lower(self, block: Block, layer: str = "file", command: str = "") -> Fragment:
-        statements = (*lower_mapping(block, self.ROWS, layer, _no_other), *self._sections(block, layer))
+        statements = (*self._stated(block, self.ROWS, layer), *self._sections(block, layer))
         state = OPEN if block.mapping.open else CLOSED
         lora = any(one.fact == "training.finetuning_type" and one.value == "lora" for one in statements)
         quantised = any(one.fact.startswith("quantization.") for one in statements)
@@ -60,16 +60,31 @@ class Keyed:
         """The file stands behind the command or its flag; dotted flags and `key=value` say its keys anew."""
         words = [one for one in self._words(block) if isinstance(one.value, str)]
         named = next((one for one in words if str(one.value).endswith((".yaml", ".yml"))), None)
+        if named is not None and (pair := override(named)) is not None:
+            named = pair.value if pair.key in self.files.file_flags and isinstance(pair.value, Scalar) else None
+            words = [one for one in words if override(one) != pair]
         entries, more = overrides([one for one in words if one is not named], block.document.text.text)
-        mapping = block.mapping._replace(entries=(*block.mapping.entries, *entries), open=block.mapping.open or more)
+        mapping = block.mapping._replace(entries=(*block.mapping.entries, *map(as_yaml, entries)), open=block.mapping.open or more)
         over = block._replace(mapping=mapping)
-        statements = tuple(lower_mapping(over, self._with_flags, layer, _no_other, flags=True))
+        statements = tuple(self._stated(over, self._with_flags, layer, flags=True))
         links = list(huggingface.links(statements))
         if named is not None:
             links.append(Link("config", str(named.value), Place(block.document, "config", named.start, named.end)))
         return Fragment(
             self.name, over, layer, statements, {"training": OPEN}, {}, tuple(links), entry=True, framework=self.name
         )
+
+    def entry(self, words: tuple[str, ...]) -> str:
+        """The module that reads its file, where a command starts it."""
+        return next((word for word in words if word in self.files.modules), "")
+
+    def _stated(
+        self, block: Block, rows: dict[str, Any], layer: str, flags: bool = False
+    ) -> Iterator[Statement]:
+        """What its keys mean; and each as it stands, where checks of its own are told by that."""
+        yield from lower_mapping(block, rows, layer, _no_other, flags=flags)
+        if self.files.rest:
+            yield from lower_mapping(block, {}, layer, lambda key: Row(key, f"{self.files.rest}.{key}"), flags=flags)
 
     def _words(self, block: Block) -> Iterator[Scalar]:
         yield from (

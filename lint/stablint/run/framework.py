@@ -81,6 +81,8 @@ class KeyedFiles(NamedTuple):
     closed: tuple[str, ...]  # namespaces of which its files say all
     flags: dict[str, list[dict[str, Any]]]  # what its command says beside its files' keys
     file_flags: tuple[str, ...] = ()  # flags that name the file, where it does not stand behind the command
+    modules: tuple[str, ...] = ()  # that read it, behind `python -m`
+    rest: str = ""  # the namespace in which every key is a fact under its own name as well
 
 
 class Framework(NamedTuple):
