@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from stablint.base.knowledge import load
 from stablint.frameworks import huggingface
 from stablint.frameworks import words as _codecs  # noqa: F401  registers the codecs used below
 from stablint.frameworks.fragment import Block, Fragment, Link, Row, lower_mapping, overrides, statement, table
@@ -65,6 +66,8 @@ def lower_flags(block: Block, layer: str = "flags", command: str = "") -> Fragme
     recipe = block.origin.words[0] if isinstance(block.origin, Command) and block.origin.words else ""
     gone = [_taken_out(block, word, layer) for word in (*words[1:], *behind)]
     statements = (*lower_mapping(over, ROWS, layer, _replaced), *_recipe(block, recipe, layer), *filter(None, gone))
+    if words:
+        statements = (*statements, *_shipped(block, recipe, words[0], layer, statements))
     links = list(huggingface.links(statements))
     if words and isinstance(words[0].value, str):
         links.append(Link("config", words[0].value, Place(block.document, "config", words[0].start, words[0].end)))
@@ -111,6 +114,23 @@ def _recipe(block: Block, name: str, layer: str) -> Iterator[Statement]:
             node = Scalar(said, block.start, block.start, "name", False)
             entry = Entry(name, block.start, block.start, node)
             yield statement(block, entry, (name,), Row(name, fact, "text"), layer)
+
+
+def _shipped(block: Block, recipe: str, word: Scalar, layer: str, said: Iterable[Statement]) -> Iterator[Statement]:
+    """Of a configuration that is named and no file: whether the recipe has it, and the checkpointer that it names itself."""
+    configs = load("recipe_configs").get(recipe)
+    if configs is None or not isinstance(word.value, str) or word.value.endswith((".yaml", ".yml")):
+        return
+    entry = Entry("config", word.start, word.start, word)
+    if word.value not in configs:
+        yield statement(block, entry, ("config",), Row("config", "launch.config_unknown", "text"), layer)
+    elif word.value.startswith(_OF_THE_HUB) and all(one.fact != "training.checkpointer" for one in said):
+        found = statement(block, entry, ("config",), Row("config", "training.checkpointer", "text"), layer)
+        yield found._replace(value="torchtune.training.FullModelHFCheckpointer")
+
+
+# Families whose configurations name the checkpointer of the Hub's files, in every release since 0.1.1.
+_OF_THE_HUB = ("llama2/", "code_llama2/", "mistral/", "gemma/", "gemma2/", "phi3/", "phi4/", "qwen2/", "qwen2_5/", "llama3_1/", "llama3_3/")
 
 
 def _known(block: Block, statements: Iterable[Statement]) -> Iterator[Statement]:

@@ -374,6 +374,13 @@ def _component_now(item: SettingSubject) -> Any:
     return found["to"].replace("*", name)
 
 
+def _component_unknown(item: SettingSubject) -> bool:
+    """Of a component in one of torchtune's modules, whether no release has had one of that name there."""
+    module, _, name = str(item._fact.value).rpartition(".")
+    known = knowledge.load("component_names").get(module)
+    return known is not None and name not in known and _component_now(item) is None
+
+
 _WORDS: dict[str, Callable[[SettingSubject], Any]] = {
     "name": lambda item: item.name.rpartition(".")[2],
     "key": lambda item: item.spelled,
@@ -395,6 +402,7 @@ _WORDS: dict[str, Callable[[SettingSubject], Any]] = {
     "renamed_to": _renamed_to,
     "moved_to": _moved_to,
     "component_now": _component_now,
+    "component_unknown": _component_unknown,
     "removed_in": lambda item: _text(item, "removed_in"),
     "deprecated_in": lambda item: _text(item, "deprecated_in"),
     "added_in": _added_in,
