@@ -375,10 +375,11 @@ def _component_now(item: SettingSubject) -> Any:
 
 
 def _component_unknown(item: SettingSubject) -> bool:
-    """Of a component in one of torchtune's modules, whether no release has had one of that name there."""
+    """Of a component in one of torchtune's modules, whether no release has had one of that name there, but one of as many words that looks like it."""
     module, _, name = str(item._fact.value).rpartition(".")
-    known = knowledge.load("component_names").get(module)
-    return known is not None and name not in known and _component_now(item) is None
+    known = knowledge.load("component_names").get(module, ())
+    alike = [one for one in known if one.count("_") == name.count("_")]
+    return name not in known and hints.nearest(name, alike, 0.86) is not None and _component_now(item) is None
 
 
 _WORDS: dict[str, Callable[[SettingSubject], Any]] = {
