@@ -13,7 +13,18 @@ from stablint.base.light import Any
 from stablint.frameworks import huggingface
 from stablint.frameworks import words as _codecs  # noqa: F401  registers the codecs that records name
 from stablint.frameworks.codec import CODECS, WRITERS, Unwritable
-from stablint.frameworks.fragment import Block, Fragment, Link, Row, as_yaml, lower_mapping, override, overrides, spelled, statement
+from stablint.frameworks.fragment import (
+    Block,
+    Fragment,
+    Link,
+    Row,
+    as_yaml,
+    lower_mapping,
+    override,
+    overrides,
+    spelled,
+    statement,
+)
 from stablint.run.fact import CLOSED, OPEN, Place, Statement
 from stablint.run.framework import framework
 from stablint.syntax.tree import Command, Mapping, Scalar, Unknown
@@ -64,7 +75,9 @@ class Keyed:
             named = pair.value if pair.key in self.files.file_flags and isinstance(pair.value, Scalar) else None
             words = [one for one in words if override(one) != pair]
         entries, more = overrides([one for one in words if one is not named], block.document.text.text)
-        mapping = block.mapping._replace(entries=(*block.mapping.entries, *map(as_yaml, entries)), open=block.mapping.open or more)
+        mapping = block.mapping._replace(
+            entries=(*block.mapping.entries, *map(as_yaml, entries)), open=block.mapping.open or more
+        )
         over = block._replace(mapping=mapping)
         statements = tuple(self._stated(over, self._with_flags, layer, flags=True))
         links = list(huggingface.links(statements))
@@ -78,9 +91,7 @@ class Keyed:
         """The module that reads its file, where a command starts it."""
         return next((word for word in words if word in self.files.modules), "")
 
-    def _stated(
-        self, block: Block, rows: dict[str, Any], layer: str, flags: bool = False
-    ) -> Iterator[Statement]:
+    def _stated(self, block: Block, rows: dict[str, Any], layer: str, flags: bool = False) -> Iterator[Statement]:
         """What its keys mean; and each as it stands, where checks of its own are told by that."""
         yield from lower_mapping(block, rows, layer, _no_other, flags=flags)
         if self.files.rest:

@@ -130,7 +130,19 @@ def _shipped(block: Block, recipe: str, word: Scalar, layer: str, said: Iterable
 
 
 # Families whose configurations name the checkpointer of the Hub's files, in every release since 0.1.1.
-_OF_THE_HUB = ("llama2/", "code_llama2/", "mistral/", "gemma/", "gemma2/", "phi3/", "phi4/", "qwen2/", "qwen2_5/", "llama3_1/", "llama3_3/")
+_OF_THE_HUB = (
+    "llama2/",
+    "code_llama2/",
+    "mistral/",
+    "gemma/",
+    "gemma2/",
+    "phi3/",
+    "phi4/",
+    "qwen2/",
+    "qwen2_5/",
+    "llama3_1/",
+    "llama3_3/",
+)
 
 
 def _known(block: Block, statements: Iterable[Statement]) -> Iterator[Statement]:
