@@ -79,7 +79,7 @@ WRITERS = {
     ),
     "torchtune": Writer(
         "tune.yaml", torchtune.ROWS, {},
-        lambda method: {"=model._component_": "torchtune.models.qwen2_5." + {"full": "", "lora": "lora_", "qlora": "qlora_"}[method] + "qwen2_5_7b_base"},
+        lambda method: {"=model._component_": "torchtune.models.llama3_1." + {"full": "", "lora": "lora_", "qlora": "qlora_"}[method] + "llama3_1_8b"},
         lambda dtype: {"model.dtype": dtype},
         {"sft": {"=loss._component_": "torchtune.modules.loss.LinearCrossEntropyLoss"}, "dpo": {"=loss._component_": "torchtune.rlhf.loss.DPOLoss"}},
         {"=optimizer._component_": "torch.optim.AdamW", "=output_dir": "out"},
