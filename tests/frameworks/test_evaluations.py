@@ -44,7 +44,7 @@ PHASES: dict[str, tuple[Files, bool | None]] = {
     "the program could train": ({"run.sh": COMMAND.format(EVALUATES), "run.py": TRAINS}, None),
     "a rate is stated": ({"run.sh": COMMAND.format(EVALUATES + " --learning_rate 1e-5"), "run.py": TRAINS}, True),
     "a training is asked for": ({"run.sh": COMMAND.format(EVALUATES + " --do_train"), "run.py": TRAINS}, True),
-    "flags that are not all known": ({"run.sh": COMMAND.format(EVALUATES + ' "$@"'), "run.py": TRAINS}, True),
+    "flags that are not all known": ({"run.sh": COMMAND.format(EVALUATES + ' "$@"'), "run.py": TRAINS}, None),
 }  # fmt: skip
 
 
