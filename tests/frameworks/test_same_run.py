@@ -66,7 +66,8 @@ WRITERS = {
     ),
     "axolotl": Writer(
         "axolotl.yaml", axolotl.ROWS, {"model.name_or_path": "base_model", "lora.r": "lora_r"},
-        lambda method: {"training.adapter": {"full": None}.get(method, method), **_bits(method)}, _switches,
+        lambda method: {"training.adapter": None, **_bits(method)} if method == "full" else  # without targets PEFT is handed an empty list
+                       {"training.adapter": method, "=lora_target_linear": True, **_bits(method)}, _switches,
         {"sft": {}, "dpo": {"training.rl": "dpo"}}, {"=datasets": DATA, "=sequence_len": 2048, "=output_dir": "out"},
     ),
     "ms-swift": Writer(
