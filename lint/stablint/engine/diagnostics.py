@@ -7,11 +7,13 @@ from stablint.base.libraries import hashlib
 from stablint.base.light import TYPE_CHECKING, Any
 from stablint.files.faults import Fault, Faults
 from stablint.fix import change
+from stablint.frameworks import vocabulary
 from stablint.hazard import wording
 from stablint.hazard.model import Finding, Hazard, Undecided, asks_about_change
 from stablint.report import place as report_place
 from stablint.report.model import Diagnostic, Fix, Related, ReportedFact, Undetermined
 from stablint.run.fact import ABSENT, HIDDEN, LIVE, Default, Derived, Explicit, Fact, Place, Supplied, is_unknown
+from stablint.run.framework import framework
 from stablint.secrets import veil
 from stablint.secrets.keys import conceal
 from stablint.syntax import embedded, limits
@@ -213,8 +215,26 @@ def _fix(group: list[Finding], purse: limits.Purse) -> Fix | None:
 
 
 def reported(fact: Fact) -> ReportedFact:
-    value = None if is_unknown(fact.value) or fact.value is ABSENT else fact.value
-    return ReportedFact(fact.name, _without_words(fact, conceal(fact.name, value, HIDDEN)), origin(fact))
+    where, raw = fact.origin, fact.sources[0].raw if fact.sources else None
+    value, written = (
+        None if is_unknown(one) or one is ABSENT else _without_words(fact, conceal(fact.name, one, HIDDEN))
+        for one in (fact.value, raw)
+    )
+    bare = isinstance(where, Explicit) and where.place.document.format != LIVE and _is_bare(where.place, written)
+    return ReportedFact(fact.name, value, origin(fact), written, bare)
+
+
+def _is_bare(place: Place, written: Any) -> bool:
+    """Whether a word that stands alone says it: the class of a call, a command."""
+    said = place.document.text.text[place.start : place.end].rpartition(".")[2]
+    return place.setting in (said, written)
+
+
+def _own_name(where: Default, name: str) -> str:
+    """What the framework that fills it in calls it: `split_dataset_ratio`, which is `val_size` elsewhere."""
+    known = vocabulary.words_of(where.library) if framework(where.library).has_reader else None
+    names = [row.key for row in vocabulary.rows_for(name, known)] if known else []
+    return where.field if where.field in names or not names else names[-1]
 
 
 def _without_words(fact: Fact, value: Any) -> Any:
@@ -240,7 +260,12 @@ def origin(fact: Fact) -> dict[str, Any]:
         cell = {"cell": seen.cell} if seen else {}
         return {"kind": "explicit", "file": place.document.text.name, **cell, "line": line, "setting": place.setting}
     if isinstance(where, Default):
-        return {"kind": "default", "library": where.library, "releases": where.releases, "field": where.field}
+        return {
+            "kind": "default",
+            "library": where.library,
+            "releases": where.releases,
+            "field": _own_name(where, fact.name),
+        }
     if isinstance(where, Derived):
         return {"kind": "derived", "facts": list(where.facts)}
     if isinstance(where, Supplied):

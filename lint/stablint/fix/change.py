@@ -56,7 +56,12 @@ def propose(finding: Finding, purse: limits.Purse) -> Fix | None:
         if not files:
             advice = advice or Fix("manual", remedy.title, (), gettext("the text has no place to write it"))
         elif other == "manual":
-            advice = advice or Fix("manual", remedy.title, (), gettext("not every release that may run takes it"))
+            advice = advice or Fix(
+                "manual",
+                remedy.title,
+                (),
+                gettext("right for some of the releases that may run only: --with states yours"),
+            )
         elif other and remedy.safety == "safe":
             return Fix("unsafe", remedy.title, files, gettext("an older release that is allowed may not take it"))
         else:

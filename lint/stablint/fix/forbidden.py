@@ -38,7 +38,7 @@ def refuse(finding: Finding, changes: Sequence[Change]) -> None:
         if change.value == "auto" and change.fact.startswith("deepspeed.") and _is_engine(finding):
             raise Impossible("DeepSpeed alone fills in no `auto`")
         if change.value == "all-linear" and _is_before(dated(finding.run.releases), "peft", _ALL_LINEAR):
-            raise Impossible("not every release that may run takes it")
+            raise Impossible("right for some of the releases that may run only: --with states yours")
 
 
 def _is_before(releases: Releases, library: str, release: Key) -> bool:

@@ -234,9 +234,19 @@ def _presumption(facts: list[Fact], world: Facts) -> str:
     said = next((words for name, words in _TAKEN_FOR_GRANTED.items() if name in taken), None)
     if said is not None:
         return gettext(said)
-    behind = [[leaf.name for leaf in leaves(world, fact.name) if leaf.presumed] or [fact.name] for fact in facts]
-    names = list(dict.fromkeys(name for several in behind for name in several))
+    behind = [[leaf for leaf in leaves(world, fact.name) if leaf.presumed] or [fact] for fact in facts]
+    names = list(dict.fromkeys(name for several in behind for leaf in several if (name := _told_as(leaf))))
+    if not names:
+        return gettext("unless something that is not at hand sets it")
     return gettext("unless set elsewhere: {names}").format(names=gettext(", ").join(f"`{name}`" for name in names[:3]))
+
+
+def _told_as(fact: Fact) -> str:
+    """As the text spells it, else by its library's name; what only stablint calls so is not told."""
+    if isinstance(fact.origin, Explicit):
+        return fact.origin.place.setting
+    space, _, name = fact.name.partition(".")
+    return "" if space in ("derived", "launch") else name or space
 
 
 def _leaf_facts(world: Facts, facts: tuple[Fact, ...]) -> tuple[Fact, ...]:

@@ -406,6 +406,13 @@ _WORDS: dict[str, Callable[[SettingSubject], Any]] = {
     "component_unknown": _component_unknown,
     "removed_in": lambda item: _text(item, "removed_in"),
     "deprecated_in": lambda item: _text(item, "deprecated_in"),
+    "changed_by": lambda item: (
+        found.library_class.partition(".")[0]
+        if (found := item.rename()) is not None and (found.removed_in or found.deprecated_in) is not None
+        else item._found[0][1].library
+        if item._found
+        else None
+    ),
     "added_in": _added_in,
     "formerly": lambda item: hints.formerly(item),
     "there": lambda item: f", where its name is `{name}`" if (name := hints.formerly(item)) is not None else "",

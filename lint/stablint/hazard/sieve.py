@@ -33,7 +33,7 @@ _OF_CLASS = frozenset(
     f"item.{word}"
     for word in [
         "name", "key", "block", "layer", "type", "default", "choices", "minimum", "maximum", "above", "below",
-        "renamed_to", "moved_to", "removed_in", "deprecated_in", "added_in", "formerly", "library", "stated", "plugin", "since",
+        "renamed_to", "moved_to", "removed_in", "deprecated_in", "changed_by", "added_in", "formerly", "library", "stated", "plugin", "since",
         "misfit", "always", "sure", "callee",
     ]
 )  # fmt: skip

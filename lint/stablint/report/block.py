@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from stablint.base.language import gettext
 from stablint.base.light import Any
 from stablint.report.model import Diagnostic, Fix, Related, ReportedFact
-from stablint.report.origin import releases, sentence
+from stablint.report.origin import as_written, releases, sentence
 from stablint.report.place import header, locate
-from stablint.report.plain import Style, plain, shown
+from stablint.report.plain import Style, plain
 from stablint.report.said import how
 from stablint.report.snippet import EXCERPT, snippet
 from stablint.report.words import WIDTH, columns, first_sentences, grade, message, severity, wrapped
@@ -17,6 +17,7 @@ from stablint.secrets.languages import language_of, language_of_cell
 
 _BESIDE = 10  # columns that the number of the line, its bar and the ellipses take
 _LABELS = [
+    "also",
     "with",
     "because",
     "see",
@@ -30,13 +31,27 @@ _LABELS = [
 _FACTS = 5  # shown of a finding's; the JSON report has them all
 
 
-def block(diagnostic: Diagnostic, text: Mapping[str, Any], style: Style, secrets: frozenset[str], width: int) -> str:
-    """`text` is the hazard's; `secrets` are masked before long lines are cut; `width` in columns."""
-    return "\n".join(_lines(diagnostic, text, style, secrets, width))
+def block(
+    diagnostic: Diagnostic,
+    text: Mapping[str, Any],
+    style: Style,
+    secrets: frozenset[str],
+    width: int,
+    also: Sequence[str] = (),
+    more: int = 0,
+) -> str:
+    """`text` is the hazard's; `secrets` are masked before long lines are cut; `width` in columns; `also` are places where the same holds, beside `more`."""
+    return "\n".join(_lines(diagnostic, text, style, secrets, width, also, more))
 
 
 def _lines(
-    diagnostic: Diagnostic, text: Mapping[str, Any], style: Style, secrets: frozenset[str], width: int
+    diagnostic: Diagnostic,
+    text: Mapping[str, Any],
+    style: Style,
+    secrets: frozenset[str],
+    width: int,
+    also: Sequence[str],
+    more: int,
 ) -> Iterator[str]:
     how_bad = style.paint(diagnostic.severity, f"{severity(diagnostic.severity)} {diagnostic.code}")
     yield f"{style.paint('bold', plain(header(diagnostic)))}: {how_bad} {plain(diagnostic.rule)}"
@@ -44,11 +59,20 @@ def _lines(
     # At its full width a message is one line, which who searches for it finds whole.
     yield from (f"  {style.paint('bold', line)}" for line in (wrapped(said, width - 2) if width < WIDTH else [said]))
     yield from _excerpt(diagnostic, style, secrets, width)
-    for label, words in _notes(diagnostic, text):
+    for label, words in (*_also(also, more), *_notes(diagnostic, text)):
         first, *rest = wrapped(words, width - 13) or [""]
         name = gettext(label)
         yield f"  {style.paint('dim', ' ' * (9 - columns(name)) + name + ':')} {first}"
         yield from (f"{' ' * 13}{line}" for line in rest)
+
+
+def _also(places: Sequence[str], more: int) -> Iterator[tuple[str, str]]:
+    if places:
+        words = gettext(", ").join(map(plain, places))
+        yield (
+            "also",
+            gettext("{words} and {number} more (--verbose)").format(words=words, number=more) if more else words,
+        )
 
 
 def _excerpt(diagnostic: Diagnostic, style: Style, secrets: frozenset[str], width: int) -> Iterator[str]:
@@ -139,7 +163,8 @@ def _stands_in(diagnostic: Diagnostic, fact: ReportedFact) -> _Place | None:
 
 
 def _beside(fact: ReportedFact) -> str:
-    stated = f"`{plain(fact.origin['setting'])}: {shown(fact.value)}`"
+    setting = plain(fact.origin["setting"])
+    stated = f"`{setting}`" if fact.bare else f"`{setting}: {as_written(fact)}`"
     where = gettext("cell {cell}, line {line}") if fact.origin.get("cell") else gettext("line {line}")
     place = where.format(cell=fact.origin.get("cell"), line=fact.origin["line"])
     return gettext("{words} ({notes})").format(words=stated, notes=place)

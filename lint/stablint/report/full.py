@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from stablint.base.language import closed_up, gettext, listed, ngettext, told
 from stablint.base.light import Any
 from stablint.report import block
 from stablint.report.model import SEVERITIES, Diagnostic, Report
+from stablint.report.place import header
 from stablint.report.plain import Style, named, plain
 from stablint.report.words import WIDTH
 
+_PLACES = 6  # of findings that say the same, by name
 _NAMED = 3  # files that are not there, and checks that wait for a release, by name
 _COUNTED = {
     "error": ("{number} error", "{number} errors"),
     "warning": ("{number} warning", "{number} warnings"),
     "info": ("{number} info", "{number} infos"),
 }
+_Supplier = tuple[str, str, str]  # what it is called, the option that says it, and the library whose release it is
 # What supplies a fact that no file states, by the start of the fact's name.
 _SUPPLIERS = (
     ("target", "the GPU", "--gpu NAME"),
@@ -125,17 +128,17 @@ def _repairs(report: Report) -> Iterator[str]:
 
 
 def _undetermined(report: Report, named: bool) -> Iterator[str]:
-    """One line a set of options, the most wanted first: `4 checks need the GPU: pass --gpu NAME`."""
-    waiting: dict[tuple[tuple[str, str, str], ...], set[str]] = {}
-    of_releases: dict[tuple[tuple[str, str, str], ...], bool] = {}
+    """What the checks that could not be judged wait for: one line for people, one for each set of options where all are `named`."""
+    waiting: dict[tuple[_Supplier, ...], set[str]] = {}
     for item in report.undetermined:
-        needs = tuple(dict.fromkeys(_supplier(need) for need in item.needs))
-        waiting.setdefault(needs, set()).add(item.rule)
-        of_releases[needs] = all(need.startswith("versions.") for need in item.needs)
+        waiting.setdefault(tuple(dict.fromkeys(map(_supplier, item.needs))), set()).add(item.rule)
+    if len(waiting) > 1 and not named:
+        yield _in_one(waiting)
+        return
     for needs, rules in sorted(waiting.items(), key=lambda pair: (-len(pair[1]), pair[0])):
         what, options = _wanted(needs), " ".join(option for _, option, _ in needs)
         # A fault of some releases only has a name: who runs such a release can look it up.
-        first = sorted(rules)[: None if named else _NAMED if of_releases[needs] else 0]
+        first = sorted(rules)[: None if named else _NAMED if all(library for _, _, library in needs) else 0]
         told = _unnamed(", ".join(first), len(rules) - len(first))
         names = gettext("{words} ({notes})").format(words="", notes=told) if first else ""
         said = _some(
@@ -146,13 +149,29 @@ def _undetermined(report: Report, named: bool) -> Iterator[str]:
         yield closed_up(said.format(names=names, what=what, options=options))
 
 
+def _in_one(waiting: dict[tuple[_Supplier, ...], set[str]]) -> str:
+    """The options, and the libraries whose releases would be read: `12 checks wait for …: --gpu NAME, --with "LIBRARY==VERSION" (torch, trl)`."""
+    suppliers = sorted({one for needs in waiting for one in needs})
+    options = list(dict.fromkeys(option for _, option, library in suppliers if not library))
+    if libraries := [library for _, _, library in suppliers if library]:
+        option = '--with "LIBRARY==VERSION"'
+        options.append(gettext("{words} ({notes})").format(words=option, notes=", ".join(sorted(libraries))))
+    rules = {rule for several in waiting.values() for rule in several}
+    said = _some(
+        "{number} check waits for what no file says: {options}; --verbose names it.",
+        "{number} checks wait for what no file says: {options}; --verbose names them.",
+        len(rules),
+    )
+    return closed_up(said.format(options=gettext(", ").join(options)))
+
+
 def _unnamed(names: str, more: int) -> str:
     return (
         gettext("{names} and {number} more, which --verbose names").format(names=names, number=more) if more else names
     )
 
 
-def _wanted(needs: tuple[tuple[str, str, str], ...]) -> str:
+def _wanted(needs: tuple[_Supplier, ...]) -> str:
     """All that is needed; of several libraries the releases in one."""
     libraries = [library for _, _, library in needs if library]
     if len(libraries) < 2:
@@ -161,7 +180,7 @@ def _wanted(needs: tuple[tuple[str, str, str], ...]) -> str:
     return listed([*(what for what, _, library in needs if not library), releases])
 
 
-def _supplier(need: str) -> tuple[str, str, str]:
+def _supplier(need: str) -> _Supplier:
     """What it is called, the option that says it, and the library whose release it is."""
     for start, what, option in _SUPPLIERS:
         if need.startswith(start):
@@ -179,6 +198,15 @@ def _some(one: str, several: str, number: int) -> str:
     return ngettext(one, several, number).replace("{number}", f"{number:,}")
 
 
+def _alike(findings: list[Diagnostic]) -> Iterable[list[Diagnostic]]:
+    """Findings of the same words, repair included, together: the first is told whole, of the others where they stand."""
+    groups: dict[tuple[Any, ...], list[Diagnostic]] = {}
+    for one in findings:
+        said = one.fix and (one.fix.title, one.fix.applicability, one.fix.because, one.fix.by_name)
+        groups.setdefault((one.code, one.severity, one.message, one.notes, said), []).append(one)
+    return groups.values()
+
+
 def render(
     report: Report,
     texts: Mapping[str, Mapping[str, Any]],
@@ -191,13 +219,14 @@ def render(
 ) -> str:
     """`texts` are the hazards' texts by rule; `secrets` are masked before long lines are cut; `tail`: the last lines, see `closing`; `width` in columns."""
     blocks: list[str] = []
-    if findings := active(report):
-        style, explained = Style(color), set[str]()
-        for diagnostic in findings:
-            # Said once: twenty findings of one rule have one reason.
-            text = {} if diagnostic.rule in explained else texts.get(diagnostic.rule, {})
-            explained.add(diagnostic.rule)
-            blocks.append(block.block(diagnostic, text, style, secrets, width))
+    style, explained = Style(color), set[str]()
+    for first, *others in _alike(active(report)):
+        # Said once: twenty findings of one rule have one reason.
+        text = {} if first.rule in explained else texts.get(first.rule, {})
+        explained.add(first.rule)
+        also = list(map(header, others))
+        left = 0 if tail == "long" else len(also) - _PLACES
+        blocks.append(block.block(first, text, style, secrets, width, also[: len(also) - max(left, 0)], max(left, 0)))
     if last := "\n".join(closing(report, tail, fixed=fixed)):
         blocks.append(last)
     return "\n\n".join(blocks) + "\n" if blocks else ""

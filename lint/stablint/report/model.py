@@ -35,6 +35,10 @@ class ReportedFact(NamedTuple):
     """Its `kind` says which other keys there are: explicit (file, line, setting; in a notebook also the cell, with the line
     in it), default (library, releases, field),
     derived (facts), supplied (option), unknown (reason)."""
+    written: Any = (
+        None  # what stands in the text, where that is another word than the value: `4` behind `quantization_bit`
+    )
+    bare: bool = False  # said by a word that stands alone: the class of a call, a command
 
 
 class Related(NamedTuple):

@@ -20,11 +20,12 @@ def sentence(fact: ReportedFact) -> str:
     value = shown(fact.value)
     if origin["kind"] == "explicit":
         place = f"{plain(origin['file'])}{_line(origin)}"
-        return gettext("`{name}` is {value} in {place}").format(name=plain(origin["setting"]), value=value, place=place)
+        words = gettext("`{name}` in {place}") if fact.bare else gettext("`{name}` is {value} in {place}")
+        return words.format(name=plain(origin["setting"]), value=as_written(fact), place=place)
     if origin["kind"] == "default":
         since = releases(origin["library"], origin["releases"])
         return gettext("`{name}` is {value} by default {releases}").format(
-            name=plain(_last(fact.name)), value=value, releases=since
+            name=plain(origin["field"]), value=value, releases=since
         )
     if origin["kind"] == "derived":
         return gettext("`{name}` is {value}, from {facts}").format(
@@ -32,9 +33,14 @@ def sentence(fact: ReportedFact) -> str:
         )
     if origin["kind"] == "supplied":
         return gettext("`{name}` is {value} ({option})").format(
-            name=plain(fact.name), value=value, option=plain(origin["option"])
+            name=plain(fact.name.removeprefix("versions.")), value=value, option=plain(origin["option"])
         )
     return gettext("`{name}` is unknown: {why}").format(name=plain(fact.name), why=_why(origin))
+
+
+def as_written(fact: ReportedFact) -> str:
+    """The value as the text has it: the reader looks for that word."""
+    return shown(fact.value if fact.written is None else fact.written)
 
 
 def reference(fact: ReportedFact) -> str:
@@ -78,8 +84,3 @@ def _names(origin: dict[str, object]) -> str:
         if isinstance(facts, (list, tuple)) and facts
         else gettext("the run")
     )
-
-
-def _last(name: str) -> str:
-    """The name that its library gives it: without our namespace, and whole below `deepspeed.`."""
-    return name.partition(".")[2] or name

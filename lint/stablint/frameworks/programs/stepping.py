@@ -15,7 +15,7 @@ from stablint.frameworks.programs.unseen import unless, unseen
 from stablint.run.fact import Statement
 from stablint.syntax.tree import Call, Document, Module, Node, Scalar
 
-_PLAIN_BACKWARD = re.compile(r"^[ \t]*\w{0,40}loss\w{0,40}\.backward\(", re.MULTILINE)
+_PLAIN_BACKWARD = re.compile(r"^[ \t]*(?P<said>\w{0,40}loss\w{0,40}\.backward)\(", re.MULTILINE)
 # Whatever scales a loss, computes in another dtype or keeps weights in one.
 _SCALES = re.compile(
     r"(?i)scaler|scale_loss|loss_scale|autocast|\bamp\b|apex|mixed_?precision|accelerat|deepspeed|fsdp|FullyShard|fabric|lightning|master|fp32|float32|\.float\("
@@ -119,7 +119,14 @@ def of_engine(document: Document, module: Module, engine: Call) -> Iterator[Stat
     plain = seen_in(_PLAIN_BACKWARD, document)
     own = seen_in(r"(?:accelerator|engine|\bmodel\w*)\.backward\(", document)
     if plain is not None and own is None:
-        yield stated(document, "launch.shows.plain_backward", True, "backward", plain.start(), plain.end() - 1)
+        yield stated(
+            document,
+            "launch.shows.plain_backward",
+            True,
+            "backward",
+            plain.end() - 1 - len(plain["said"]),
+            plain.end() - 1,
+        )
     clips = next((c for c in any_of(module, ("clip_grad_norm_", "clip_grad_norm")) if _is_torchs(c)), None)
     if clips is not None and not seen_in(
         r"accelerator\.(?:clip_grad_norm_|unscale_gradients)|scaler\.unscale_|[Ee]ngine\.clip", document
