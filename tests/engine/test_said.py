@@ -113,9 +113,9 @@ def test_a_script_that_a_command_starts_is_read(command: list[str], code: int, s
 TRAIN = "from transformers import TrainingArguments\nargs = TrainingArguments('o', {})\n"
 # What is asked with which options, and what the last lines say or leave out.
 TAILS = [
-    ([], "10 checks need the model: pass --model ID_OR_FOLDER", "fp16-unsafe-model"),
+    ([], "checks wait for what no file says: --gpu NAME, --model ID_OR_FOLDER, ", "fp16-unsafe-model"),
     (["--verbose"], "fp16-unsafe-model", "more, which --verbose names"),
-    (["--model", "nobody/nothing"], "pass --model FOLDER with its config.json", "ID_OR_FOLDER"),
+    (["--model", "nobody/nothing"], "--model FOLDER with its config.json", "ID_OR_FOLDER"),
     (["--model", "Qwen/Qwen2.5-7B", "--gpu", "A100"], "Found 1 warning", "model"),
 ]
 

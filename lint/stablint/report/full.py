@@ -155,7 +155,7 @@ def _in_one(waiting: dict[tuple[_Supplier, ...], set[str]]) -> str:
     options = list(dict.fromkeys(option for _, option, library in suppliers if not library))
     if libraries := [library for _, _, library in suppliers if library]:
         option = '--with "LIBRARY==VERSION"'
-        options.append(gettext("{words} ({notes})").format(words=option, notes=", ".join(sorted(libraries))))
+        options.append(gettext("{words} ({notes})").format(words=option, notes=gettext(", ").join(sorted(libraries))))
     rules = {rule for several in waiting.values() for rule in several}
     said = _some(
         "{number} check waits for what no file says: {options}; --verbose names it.",

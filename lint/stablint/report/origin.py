@@ -25,7 +25,7 @@ def sentence(fact: ReportedFact) -> str:
     if origin["kind"] == "default":
         since = releases(origin["library"], origin["releases"])
         return gettext("`{name}` is {value} by default {releases}").format(
-            name=plain(origin["field"]), value=value, releases=since
+            name=plain(_named(fact)), value=value, releases=since
         )
     if origin["kind"] == "derived":
         return gettext("`{name}` is {value}, from {facts}").format(
@@ -84,3 +84,9 @@ def _names(origin: dict[str, object]) -> str:
         if isinstance(facts, (list, tuple)) and facts
         else gettext("the run")
     )
+
+
+def _named(fact: ReportedFact) -> str:
+    """As the text would spell it: without our namespace, whole below `deepspeed.`; by another name where who fills it in has one."""
+    name, field = fact.name.partition(".")[2] or fact.name, str(fact.origin["field"])
+    return name if name.endswith(field.rpartition(".")[2]) else field
