@@ -11,6 +11,7 @@ from typing import Any
 import yaml
 
 from stablint.base.language import gettext, translated
+from stablint.compiling.hazards import asked
 from stablint.log.template import printed_by
 from stablint.report.explain import bites, sections
 from stablint.report.words import grade, severity
@@ -26,6 +27,7 @@ def pages() -> dict[str, str]:
     made, rows = {}, []
     for path in sorted(HAZARDS.rglob("*.yaml")):
         hazard = yaml.load(path.read_text(encoding="utf-8"), yaml.CSafeLoader)
+        hazard["when"] = asked(hazard)
         hazard = translated(hazard["id"], hazard)
         made[f"{hazard['code']}.md"] = page(hazard, path.relative_to(HAZARDS).as_posix())
         rows.append(hazard)

@@ -97,9 +97,14 @@ def _compile_file(text: str, name: str) -> tuple[dict[str, Any], Any]:
         raise ValueError(
             f"{name}:{_first_unprintable(text)}: a control or invisible character: a terminal would obey it"
         )
-    if cases := data.get("cases"):
-        data["when"] = [*(data.get("when") or []), {"any": [{"all": case["when"]} for case in cases]}]
+    data["when"] = asked(data)
     return _core(data), data
+
+
+def asked(data: Mapping[str, Any]) -> list[Any]:
+    """What must be true for a finding: of cases one."""
+    cases = [{"all": case["when"]} for case in data.get("cases") or []]
+    return [*(data.get("when") or []), *([{"any": cases}] if cases else [])]
 
 
 def _texts(value: Any) -> Iterator[str]:
