@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 
 from stablint.syntax.shell import editor as shell_edit
 from stablint.syntax.shell import reader as shell
+from stablint.syntax.shell.tokens import Redirection, Word
+from stablint.syntax.shell.words import Lexer
 from stablint.syntax.tree import Command, Document, Edit, Entry, Mapping, Scalar, Script, Sequence, Text, Unknown
 
 
@@ -511,3 +513,11 @@ def test_what_stands_in_double_brackets_is_no_command(test):
 @pytest.mark.parametrize("text", ["[[ -s a\n--lr 1\n", "echo [[\n--lr 1\n"])
 def test_brackets_that_open_no_test_hide_nothing(text):
     assert [one.kind for one in read(f"torchrun a.py\n{text}").problems] == ["shell-broken-continuation"]
+
+
+def test_a_place_to_be_filled_in_is_a_word_that_nobody_knows() -> None:
+    """`<ip>` before an option, another or the line's end: a text that shows how, of which bash makes no command."""
+    text = "swift rlhf --host <node1_ip> <node2_ip> --port <port> \\\n  --dataset ours\nsort <rows> sorted\n"
+    tokens = Lexer(text).tokens
+    assert [token.pieces[0].kind for token in tokens if isinstance(token, Word)].count("opaque") == 3
+    assert [token.word.plain() for token in tokens if isinstance(token, Redirection)] == ["rows", "sorted"]

@@ -21,6 +21,8 @@ _GOES_ON = re.compile(
 _COMMENT = re.compile(r"#[^\n]*?(?=\r?\n|\Z)")
 _OPERATOR = re.compile(r";;&|;;|;&|;|&&|&>>|&>|&|\|\||\|&|\||\(|\)")
 _REDIRECTION = re.compile(r"<<<|<<-?|<>|<&|<(?!\()|>>|>&|>\||>(?!\()")
+# `<ip>` at the end of a line, or before an option or another: the text shows how, and for bash it is no command
+_PLACEHOLDER = re.compile(r"<[A-Za-z][\w.:/-]{0,60}>(?=[ \t]{0,20}(?:\\?\r?\n|\Z|-|<[A-Za-z]))")
 _PLAIN = re.compile(r"[^ \t\f\v\r\n\\'\"$`;&|<>()]+")
 _SIMPLE = re.compile(r"[\w/.,:@%+=~-]+(?=[ \t\n])")
 _LONGEST_LET = 1000
@@ -97,6 +99,10 @@ class Lexer(Pieces):
                 else:
                     self.tokens.append(Operator(operator.group(), at, operator.end()))
                 at = operator.end()
+            elif not redirection and (blank := _PLACEHOLDER.match(source, at)):
+                piece = Piece("opaque", f"`{blank.group()}` is to be filled in: a template", at, blank.end())
+                self.tokens.append(Word((piece,), at, blank.end()))
+                at = blank.end()
             elif character in "<>" and (found := _REDIRECTION.match(source, at)):
                 at, redirection = found.end(), found
             else:
