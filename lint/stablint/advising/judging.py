@@ -59,7 +59,7 @@ def of_remedy(number: int, one: Remedy, was: Told) -> Proposal:
         )
     return Proposal(
         f"fit-{number}", "memory", one.title, gettext("it is {verdict} now").format(verdict=gettext(_WORDS[was.verdict])), dict(one.facts), one.files,
-        "" if one.files else gettext("the text cannot take it"), effect + _which_is(one.verdict),
+        "" if one.files else gettext("no file at hand has a place for it"), effect + _which_is(one.verdict),
         (was.peak[1], one.peak[1]), one.verdict, "computed", ("docs/fit.md",), gettext("it has a price: {cost}").format(cost=one.cost),
     )  # fmt: skip
 

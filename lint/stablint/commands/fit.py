@@ -150,7 +150,7 @@ def _apply(given: argparse.Namespace, options: Options, found: Inspection, forec
     one = chosen(given.apply, [forecast.remedies for forecast in forecasts])
     if not one.files:
         raise Wrong(
-            gettext("--apply {apply}: the text cannot take it; by hand: {how}").format(
+            gettext("--apply {apply}: no file at hand has a place for it; by hand: {how}").format(
                 apply=given.apply, how=_by_hand(one)
             )
         )

@@ -79,7 +79,10 @@ class Parser(argparse.ArgumentParser):
         )
 
     def _meant(self, message: str) -> str:
-        """The options that are near to those that nobody knows."""
+        """The options that are near to those that nobody knows, or that take the word which another was given: `--method dpo`."""
+        if choice := _CHOICE.match(message):
+            actions = [one for one in self._actions if choice["word"] in (one.choices or ())]
+            return did_you_mean(f"{one.option_strings[-1]} {choice['word']}" for one in actions if one.option_strings)
         told, strangers = message.partition("unrecognized arguments: ")[1:]
         words = [word.partition("=")[0] for word in strangers.split() if word.startswith("-")] if told else []
         near = [
@@ -88,6 +91,7 @@ class Parser(argparse.ArgumentParser):
         return did_you_mean(dict.fromkeys(near))
 
 
+_CHOICE = re.compile(r"argument [^:]*: invalid choice: '(?P<word>[^']*)'")
 # What argparse says of itself, in the words of its own catalogue (Lib/argparse.py): the English sentence, and its holes.
 _REFUSALS = (
     (r"the following arguments are required: (?P<names>.*)", "the following arguments are required: {names}"),

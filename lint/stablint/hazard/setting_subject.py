@@ -423,5 +423,6 @@ _WORDS: dict[str, Callable[[SettingSubject], Any]] = {
     "library": lambda item: (
         item._found[0][1].library if item._found else item._owners[0].partition(".")[0] if item._owners else None
     ),
+    "class": lambda item: item._owners[0].rpartition(".")[2] if item._owners else None,
     "hint": lambda item: hints.hint(item),
 }

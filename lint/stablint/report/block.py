@@ -97,7 +97,7 @@ def _notes(diagnostic: Diagnostic, text: Mapping[str, Any]) -> Iterator[tuple[st
     facts = [fact for fact in diagnostic.facts if fact.name != diagnostic.fact or not fact.name.startswith("keys.")]
     beside = [fact for fact in facts if _stands_in(diagnostic, fact) not in (None, _line(diagnostic))]
     if beside:
-        yield "with", gettext(", ").join(_beside(fact) for fact in beside[:_FACTS])
+        yield "with", gettext(", ").join(list(dict.fromkeys(map(_beside, beside)))[:_FACTS])
     elsewhere = [fact for fact in facts if _elsewhere(diagnostic, fact)]
     yield from (("because", sentence(fact)) for fact in elsewhere[:_FACTS])
     told = {(fact.origin.get("file"), _place(fact.origin)) for fact in (*beside, *elsewhere)}

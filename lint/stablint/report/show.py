@@ -20,6 +20,8 @@ _LABELS = (
     "checkpoints", "GPU",
 )  # fmt: skip
 
+_LAST = frozenset(["derived", "launch", "model", "target", "versions"])  # what is no setting stands behind the settings
+
 
 class RunShow(NamedTuple):
     """`summary` is what the run will do, in words and in order: `{"method": "lora", "steps": "1,250"}`."""
@@ -63,7 +65,7 @@ def _run(run: RunShow, style: Style, secrets: frozenset[str]) -> Iterator[str]:
     longest = max(map(columns, labels.values()), default=0)
     for name, words in run.summary.items():
         yield f"  {labels[name]}{' ' * (longest - columns(labels[name]))}  {plain(words)}"
-    ordered = sorted(run.facts, key=lambda fact: (_namespace(fact), fact.name))
+    ordered = sorted(run.facts, key=lambda fact: (_namespace(fact) in _LAST, _namespace(fact), fact.name))
     for namespace, facts in groupby(ordered, key=_namespace):
         yield ""
         yield f"  {style.paint('bold', plain(namespace))}"
