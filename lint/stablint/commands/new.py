@@ -320,12 +320,13 @@ def _made(folder: str) -> list[str]:
 def told(request: Request, found: Proposal) -> str:
     choice, estimate = found.choice, found.told.estimate
     assert estimate is not None and found.told.reading is not None
+    _, usual, most = found.told.peak
     need = gettext(
-        "needs {needed} of {usable} GiB a card (peak at: {moment}); `check` finds nothing, `fit` says it fits"
+        "peak {usual} GiB a card, {most} at most, of {usable} (at: {moment}); `check` finds nothing, `fit` says it fits"
     )
     if found.notes:
         need = gettext(
-            "needs {needed} of {usable} GiB a card (peak at: {moment}); `check` finds nothing but notes, `fit` says it fits"
+            "peak {usual} GiB a card, {most} at most, of {usable} (at: {moment}); `check` finds nothing but notes, `fit` says it fits"
         )
     lines = [
         gettext("{model}: {method} in {precision}, {start}, {batch} x {accumulation} rows a card and step").format(
@@ -337,7 +338,10 @@ def told(request: Request, found: Proposal) -> str:
             accumulation=choice.accumulation,
         ),
         need.format(
-            needed=f"{estimate.needed / GIB:.1f}", usable=f"{found.told.usable:.1f}", moment=gettext(estimate.moment)
+            usual=f"{usual:.1f}",
+            most=f"{most:.1f}",
+            usable=f"{found.told.usable:.1f}",
+            moment=gettext(estimate.moment),
         ),
         *(f"{gettext('note:')} {plain(one)}" for one in found.notes),
     ]
