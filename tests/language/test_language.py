@@ -165,7 +165,7 @@ def test_what_argparse_refuses_is_told_in_chinese(run, capsys, words, part):
         (("fit", "sft.yaml", "--gpu", "T4"), ("每行最多 4096 个 token", "一个进程")),
         (
             ("new", "--model", "Qwen/Qwen2.5-7B-Instruct", "--gpu", "RTX 4090 x4", "--framework", "trl"),
-            ("每张卡需要", "未采用：", "个进程"),
+            ("每张卡峰值", "未采用：", "个进程"),
         ),
     ],
 )
