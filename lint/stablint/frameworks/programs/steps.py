@@ -28,6 +28,7 @@ _WORDS = (
     (r"\w{0,40}scaler\w{0,40}\.update\(", "update"),
     (r"\w{0,40}engine\w{0,40}\.step\(", "engine-step"),
     (r"\w{0,40}opt\w{0,40}\.step\(", "step"),
+    (r"(?<![\w.])(?:self\.)?(?:\w{1,40}_)?(?:model|policy|net|unet|transformer)\.zero_grad\(", "model-zero"),
     (r"\.zero_grad\(", "zero"),
     (r"\bclip_grad\w{0,20}\(", "clip"),
     (r"\.unscale_\w{0,20}\(", "unscale"),
@@ -48,6 +49,10 @@ _DIVIDES = re.compile(
 )
 # A scaler that may be switched off, or has nothing to scale.
 _SWITCHABLE = re.compile(r"GradScaler\([^\n]{0,80}enabled|bfloat16|bf16", re.IGNORECASE)
+# An Accelerator that accumulates nothing.
+_SINGLE = re.compile(
+    r"\bAccelerator\((?![^()]{0,400}(?:\([^()]{0,200}\)[^()]{0,400}){0,4}accum)|gradient_accumulation_steps[ \t]{0,4}=[ \t]{0,4}1\b"
+)
 _LINE = re.compile(r"^([ \t]*)([^\s#][^\n]*)$", re.MULTILINE)
 _LOOPS = re.compile(r"(?:async )?(?:for|while)\b")
 _BRANCHES = re.compile(r"(?:if|elif|else|try|except|finally)\b")
@@ -75,14 +80,30 @@ def told(document: Document, module: Module, optimizer: Call) -> Iterator[Statem
     if not begins < passes[0] < ends:
         begins, ends = 0, len(text)
     order = _order(text, begins, ends, passes[0], {at: word for at, (word, _) in made.items()})
+    if order is not None and not _is_of_the_model(text, optimizer):
+        order = re.sub(r"\b(?:eval|train) ", "", order)  # the mode of a model that this optimizer does not train
     if order is not None:
-        said = (("divide", _DIVIDES), ("switchable", _SWITCHABLE))
+        said = (("divide", _DIVIDES), ("switchable", _SWITCHABLE), ("single", _SINGLE))
         order = "".join(f"{word} " for word, pattern in said if seen_in(pattern, document)) + order
         hidden = unseen(
             document, module, (), *(one for _, one in made.values()), called="optimi[sz]er|sched\\w*|scaler"
         )
         at = passes[0] + 1
         yield stated(document, "launch.shows.loop_order", unless(hidden, order), "backward", at, at + 8)
+
+
+_MODEL = r"(?<![\w.])(?:self\.)?model\b"
+_OF_MODEL = re.compile(_MODEL + r"(?:\.module)?\.(?:named_)?parameters\(")
+
+
+def _is_of_the_model(text: str, optimizer: Call) -> bool:
+    """Whether it is given the parameters of what is called `model`, or a list that may be made of them."""
+    said = text[optimizer.name_end : optimizer.end]
+    return (
+        re.search(_MODEL, said) is not None
+        or re.search("param|group", said) is not None
+        and _OF_MODEL.search(text) is not None
+    )
 
 
 def _length(text: str, schedule: Call) -> str:
