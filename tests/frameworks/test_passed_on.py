@@ -56,7 +56,7 @@ def test_a_name_is_gone_in_the_call_and_not_in_the_command(tmp_path: Path, flag:
         if one.rule == "setting-renamed"
     ]
     assert [one.text.name.rpartition("/")[2] for one in found] == ["train.py"] * told
-    assert all(one.message.startswith("`evaluation_strategy` is gone") for one in found)
+    assert all(one.message.startswith("`evaluation_strategy` is called `eval_strategy` now") for one in found)
     assert not any(
         one.fix and one.fix.files for one in found
     )  # renaming the flag would take it from the program's parser
