@@ -174,7 +174,7 @@ def _related(group: list[Finding], head: Finding) -> tuple[Related, ...]:
     found: dict[tuple[str, int], Related] = {}
     for finding in group:
         for fact in finding.facts:
-            if fact.name == head.fact and fact.name.startswith("keys."):
+            if fact.name == head.fact and (fact.name.startswith("keys.") or asks_about_change(head.hazard)):
                 continue  # the key itself is at fault, wherever its value is written
             for statement in fact.sources:
                 origin = statement.origin

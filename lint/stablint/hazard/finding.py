@@ -295,13 +295,11 @@ def _place(hazard: Hazard, world: Facts, names: list[str], item: str) -> tuple[s
 
 
 def _at_key(place: Place) -> Place:
-    """Where a value is written elsewhere, behind a name, what is wrong with its key stands at the key."""
+    """What is wrong with a key stands at the key, wherever its value is written."""
     entry = place.entry
     if entry is None or entry.key_start == entry.key_end:
         return place
-    if place.end <= entry.key_start or "\n" in place.document.text.text[entry.key_end : place.start]:
-        return place._replace(start=entry.key_start, end=entry.key_end)
-    return place
+    return place._replace(start=entry.key_start, end=entry.key_end)
 
 
 def _about_keys(conditions: list[list[Any]]) -> bool:
