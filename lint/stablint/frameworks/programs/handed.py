@@ -252,8 +252,15 @@ _STEPS_OF_ALL = (
 )
 
 
+_NO_DATA_SETS = {
+    "torch.utils.data.TensorDataset": "tensors",
+    **dict.fromkeys([f"pandas.{word}" for word in ("DataFrame", "read_csv", "read_json", "read_parquet")], "table"),
+}
+
+
 def _rows(document: Document, module: Module, trainer: Call) -> Iterator[Statement]:
-    """`launch.handed.rows`: what is handed over as rows and is no data set: all splits of one, a dictionary, a TensorDataset, whose rows are tuples."""
+    """`launch.handed.rows`: what is handed over as rows and is no data set: all splits of one, a dictionary, a table of pandas, a TensorDataset, whose rows
+    are tuples."""
     entry = next((one for one in trainer.arguments.entries if one.key == "train_dataset"), None)
     text = document.text.text
     bare = _BARE.match(text, entry.key_end) if entry is not None else None
@@ -263,9 +270,9 @@ def _rows(document: Document, module: Module, trainer: Call) -> Iterator[Stateme
     said = _assigned(text, name) if name else None
     if isinstance(value, Mapping) and not value.open and (bare[2] == "{" or (said is not None and said[0] == "{")):
         yield of_call(document, "launch.handed.rows", "dictionary", trainer)
-    elif isinstance(value, Call) and value.name == "torch.utils.data.TensorDataset" and not value.conditional:
-        if bare[2] or (said is not None and said.startswith("TensorDataset(")):
-            yield of_call(document, "launch.handed.rows", "tensors", trainer)
+    elif isinstance(value, Call) and value.name in _NO_DATA_SETS and not value.conditional:
+        if bare[2] or (said is not None and re.match(rf"(?:\w{{1,40}}\.)*{last_word(value.name)}\(", said)):
+            yield of_call(document, "launch.handed.rows", _NO_DATA_SETS[value.name], trainer)
     elif name and isinstance(value, Call) and _of_all_splits(text, name, value, 5):
         yield of_call(document, "launch.handed.rows", "splits", trainer)
 

@@ -99,10 +99,8 @@ _OF_MODEL = re.compile(_MODEL + r"(?:\.module)?\.(?:named_)?parameters\(")
 def _is_of_the_model(text: str, optimizer: Call) -> bool:
     """Whether it is given the parameters of what is called `model`, or a list that may be made of them."""
     said = text[optimizer.name_end : optimizer.end]
-    return (
-        re.search(_MODEL, said) is not None
-        or re.search("param|group", said) is not None
-        and _OF_MODEL.search(text) is not None
+    return re.search(_MODEL, said) is not None or (
+        re.search("param|group", said) is not None and _OF_MODEL.search(text) is not None
     )
 
 
