@@ -94,6 +94,7 @@ def test_a_stage_that_raises_on_one_file(
     stage: str, error: Exception, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     breaks(monkeypatch, stage, error)
+    (folder / "other.py").write_text("print(1)\n")  # who reads a file is asked only where there are programs
     assert main(["check", ".", "--isolated", "--output-format", "json"]) == 2
     output = capsys.readouterr()
     told = {(d["file"], d["rule"]): d["message"] for d in json.loads(output.out)["diagnostics"]}

@@ -20,7 +20,7 @@ def hazard(*when: list[Any], **more: Any) -> Hazard:
     plain: dict[str, Any] = {
         "id": "made-up", "code": "T999", "severity": "error", "bites_at": "start", "grade": "proven-in-source", "when": list(when), "at": "training.fp16",
         "versions": {}, "each": [], "yields_to": [], "reads": [],
-        "message": "found", "remedies": [], "evidence": {"grade": "proven-in-source", "sources": []},
+        "message": "found", "cases": [], "remedies": [], "evidence": {"grade": "proven-in-source", "sources": []},
     }  # fmt: skip
     return from_row(plain | more)
 

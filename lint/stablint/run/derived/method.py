@@ -33,7 +33,7 @@ def method(w: World) -> Answer:
     found = _method(w)
     if found.value == "full" and w.framework.adapter_by != _OWN_SWITCH and w.stated("model.partly_frozen") is True:
         return Answer("unknown", ("model.partly_frozen",))  # by `requires_grad`
-    if found.value == "full" and w.is_stated(_LOADED_ADAPTER):
+    if found.value == "full" and w.is_said(_LOADED_ADAPTER):
         return Answer("unknown", (_LOADED_ADAPTER,))  # what was saved says which
     return found
 
