@@ -866,7 +866,7 @@ for epoch in range(3):
     ("text", "precision"),
     [(TORCH_LOOP, "float32 (presumed)"), (TORCH_LOOP.replace("make()", "make().half()"), "not known")],
 )
-def test_a_loop_of_torch_alone_is_shown_and_never_checked(text: str, precision: str, tmp_path: Path) -> None:
+def test_a_loop_of_torch_alone_is_shown_and_checked(text: str, precision: str, tmp_path: Path) -> None:
     (run,) = shown(tmp_path, "fit.py", {"fit.py": text})
     words = in_words(effective(run))
     assert words["framework"] == "a loop of its own (torch)"
@@ -874,7 +874,7 @@ def test_a_loop_of_torch_alone_is_shown_and_never_checked(text: str, precision: 
         words["learning rate"] == "0.0001" and words["steps"] == "3 epochs" and "8 a device" in words["effective batch"]
     )
     assert words["precision"].startswith(precision)
-    assert checked(tmp_path, "fit.py", {"fit.py": text}) == ()
+    assert len(checked(tmp_path, "fit.py", {"fit.py": text})) == 1
 
 
 def test_what_only_computes_an_update_is_no_training(tmp_path: Path) -> None:
