@@ -538,7 +538,7 @@ RELEASES = [
     ({"requirements-gpu.txt": "Trl >= 0.20, <1 ; python_version > '3.9'\n"}, {"trl": ">= 0.20, <1"}),
     ({"requirements.txt": "trl==0.20.0 \\\n    --hash=sha256:00\n"}, {"trl": "==0.20.0"}),
     # two environments: either may run
-    ({"requirements.txt": "trl==0.20.0\n", "requirements-old.txt": "trl==0.9.6\n"}, {"trl": "==0.9.6 || ==0.20.0"}),
+    ({"requirements.txt": "trl==0.20.0\n", "requirements-a100.txt": "trl==0.9.6\n"}, {"trl": "==0.9.6 || ==0.20.0"}),
     # a list that leaves open what another pins installs a newer one, unless it reads the other into itself
     ({"requirements.txt": "trl==0.9.6\n", "new_requirements.txt": "trl\n"}, {"trl": ">=0.9.6"}),
     ({"requirements.txt": "trl==0.9.6\n", "new_requirements.txt": "-r requirements.txt\ntrl\n"}, {"trl": "==0.9.6"}),
@@ -585,6 +585,7 @@ RELEASES = [
         {"requirements_eval.txt": "trl==0.9.6\n", "requirements-train.txt": "trl==0.20.0\n"},
         {"trl": "==0.20.0 (presumed)"},
     ),
+    ({"requirements.txt": "trl\npeft==0.16.0\n", "requirements_bak.txt": "trl==0.20.0\n"}, {"peft": "==0.16.0"}),
     ({"requirements_eval.txt": "trl>=0.9.6\n", "requirements-train.txt": "trl==0.20.0\n"}, {"trl": "==0.20.0"}),
     ({"environment_vllm.yml": "dependencies:\n  - pip:\n    - trl==0.9.6\n"}, {"trl": "==0.9.6 (presumed)"}),
     # what is installed anew without a word on the release

@@ -293,6 +293,8 @@ def reader_of(name: str, folder: str) -> tuple[str, Callable[[str], Iterator[str
     if lower in _TOML_AND_PYTHON:
         return "wish", _TOML_AND_PYTHON[lower]
     if ending in ("txt", "in", "lock"):
+        if not _PUT_AWAY.isdisjoint(_words_of(stem)):
+            return "", None
         if "requirement" in stem or stem.startswith("constraints") or folder.lower() == "requirements":
             frozen = not _FROZEN.isdisjoint(_words_of(lower))
             return "lock" if frozen else "aside" if is_of_another_use(lower) else "wish", required
@@ -323,6 +325,8 @@ def reader_of(name: str, folder: str) -> tuple[str, Callable[[str], Iterator[str
     return ("text", None) if read_first else ("", None)
 
 
+# Words in the name of a list that nobody installs by any more: together with the one in use it states releases that never met.
+_PUT_AWAY = frozenset(["bak", "backup", "old", "orig", "legacy", "deprecated", "archive", "archived"])
 _FROZEN = frozenset(["lock", "locked", "frozen", "freeze"])  # what `pip freeze` or a resolver wrote beside the list
 
 

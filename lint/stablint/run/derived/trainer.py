@@ -192,8 +192,8 @@ def trains(w: World) -> Answer:
         return Answer(False, ("training.num_train_epochs", "training.max_steps"))
     if (
         other is None
-        and w.is_stated(_EVALUATED)
-        and not any(map(w.is_stated, _TRAINED))
+        and w.is_said(_EVALUATED)
+        and not any(map(w.is_said, _TRAINED))
         and not _in_a_call(w, _EVALUATED)
     ):
         return Answer(Unknown("what is set is an evaluation's alone"), (_EVALUATED,))
