@@ -190,12 +190,7 @@ def trains(w: World) -> Answer:
         return Answer(Unknown("what is set is an evaluation's alone"), names)
     if other is None and _takes_no_step(w):
         return Answer(False, ("training.num_train_epochs", "training.max_steps"))
-    if (
-        other is None
-        and w.is_said(_EVALUATED)
-        and not any(map(w.is_said, _TRAINED))
-        and not _in_a_call(w, _EVALUATED)
-    ):
+    if other is None and w.is_said(_EVALUATED) and not any(map(w.is_said, _TRAINED)) and not _in_a_call(w, _EVALUATED):
         return Answer(Unknown("what is set is an evaluation's alone"), (_EVALUATED,))
     if other is None:
         return Answer(True, ("training.do_train",))
