@@ -20,14 +20,14 @@ def in_words(world: World) -> dict[str, str]:
     """A line by its label, in the order in which they are read; labels of which there is nothing to say are left out."""
     trains = world.fact("derived.trains")
     found = {"framework": _framework(world), "releases": _releases(world)}
+    here = is_unknown(trains.value) or _trains_here(world)
+    if not here:
+        del found["framework"]
     if trains.value is False:
         found["training"] = gettext("none: it evaluates or predicts only")
-        if not _trains_here(world):
-            del found["framework"]
     elif is_unknown(trains.value):
         found["training"] = _unknown(trains)
-    elif not _trains_here(world):
-        del found["framework"]
+    elif not here:
         method = _method(world) if world.is_stated("lora.peft_type") else ""
         found |= {"training": gettext("not known: nothing that trains stands in this file"), "method": method}
     else:

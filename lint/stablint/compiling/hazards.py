@@ -43,8 +43,9 @@ def compile_hazards(root: Path, recall: Recall) -> dict[str, object]:
         more = [f"and {len(wrong) - _BROKEN} more files"] if len(wrong) > _BROKEN else []
         raise ValueError("; ".join([*wrong[:_BROKEN], *more]))
     rows: list[dict[str, Any]] = compiled.pop("core")
+    texts = compiled.pop("texts")
     return compiled | {
-        "texts.rows": compiled.pop("texts"),
+        "texts.rows": texts,
         "_core": [[row[key] for key in HOT] for row in rows],
         "told.rows": {row["id"]: {key: row[key] for key in TOLD} for row in rows},
     }

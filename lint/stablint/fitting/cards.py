@@ -37,6 +37,10 @@ _NCCL = Range(0.2 * GIB, 0.5 * GIB, 1.0 * GIB)
 _REGATHERED = Range(0.0, 0.0, 1.0)
 
 
+# Asks transformers' Trainer to have gradients divided in every micro batch.
+EACH_BATCH = "training.accelerator_config.gradient_accumulation_kwargs.sync_each_batch"
+
+
 def is_divided(w: World) -> str:
     """The setting that divides layers or matrices between cards; empty where nothing does."""
     told = any(w.is_stated(name) for name in (*_TENSOR, *SEQUENCE) if "parallelism_config." in name)
@@ -175,7 +179,7 @@ def _deferred(w: World) -> Range:
     steps = w.value("training.gradient_accumulation_steps")
     if w.value("derived.hf_trainer") is not True or steps == 1:
         return NO_SHARE
-    asked = w.value("training.accelerator_config.gradient_accumulation_kwargs.sync_each_batch") is True
+    asked = w.value(EACH_BATCH) is True
     parted, later = w.at_least("transformers", "4.46"), w.at_least("transformers", "5.2.0")
     asked = asked and not (parted is True and later is False)
     defers = w.at_least("accelerate", "1.11.0") if w.value("fsdp.version") == 2 else True

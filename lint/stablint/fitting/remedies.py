@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from stablint.base.language import gettext, ngettext
 from stablint.fitting.answer import FITS, TIGHT, Told, answer, judged
+from stablint.fitting.cards import EACH_BATCH
 from stablint.fitting.terms import GIB
 from stablint.fix import change, editors
 from stablint.memory.plan import Sharding
@@ -19,7 +20,6 @@ from stablint.run.world import Run, World
 _MOST = 4  # that are told
 _ROOM = 0.95  # of what is usable
 _DEEPEST = 3  # changes together
-_EACH_BATCH = "training.accelerator_config.gradient_accumulation_kwargs.sync_each_batch"
 _SHORTEST = 512  # tokens that rows are cut to
 FREE, SLOWER, LIBRARY, CONTEXT, RESULT = range(5)
 COSTS = (
@@ -212,7 +212,7 @@ def _away(w: World, sharding: Sharding, method: str) -> Iterator[Move]:
             facts = {"deepspeed.zero_optimization.offload_optimizer.device": "cpu"}
             yield Move("host", gettext("the optimizer's states in the host's memory"), facts, SLOWER)
     if sharding.deferred.high and method == "full" and w.at_least("transformers", "5.2.0") is True:
-        yield Move("sharding", gettext("gradients divided in every micro batch"), {_EACH_BATCH: True}, SLOWER)
+        yield Move("sharding", gettext("gradients divided in every micro batch"), {EACH_BATCH: True}, SLOWER)
     if sharding.engine == "fsdp" and not sharding.weights_on_host and w.value("derived.fsdp") is True:
         yield Move("host", gettext("weights and states in the host's memory"), {"fsdp.offload_params": True}, SLOWER)
 

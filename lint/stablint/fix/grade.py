@@ -158,12 +158,12 @@ def _has_place(finding: Finding, name: str) -> bool:
 
 def _has_number(finding: Finding, name: str) -> bool:
     """Whether every release that is allowed takes whole numbers there: one is then as good as another."""
-    owners = [owner.removeprefix("?") for owner in finding.run.classes.get(name.partition(".")[0], ())]
-    found = [one for one in (field(owner, name.partition(".")[2]) for owner in owners) if one is not None]
-    return bool(found) and all(
-        one.exists_at(release) and "int" in (one.type_at(release) or "")
-        for one in found[:1]
-        for release in finding.run.releases.allowed(one.library)
+    head, _, tail = name.partition(".")
+    owners = (field(owner.removeprefix("?"), tail) for owner in finding.run.classes.get(head, ()))
+    home = next((one for one in owners if one is not None), None)
+    return home is not None and all(
+        home.exists_at(release) and "int" in (home.type_at(release) or "")
+        for release in finding.run.releases.allowed(home.library)
     )
 
 

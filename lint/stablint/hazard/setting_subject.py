@@ -382,15 +382,27 @@ def _component_unknown(item: SettingSubject) -> bool:
     return name not in known and hints.nearest(name, alike, 0.86) is not None and _component_now(item) is None
 
 
+def _form(item: SettingSubject) -> Any:
+    """How the value is written, where somebody wrote it: the form of a scalar."""
+    entry = item._origin.place.entry if item._origin else None
+    return getattr(entry.value, "form", None) if entry is not None else None
+
+
+def _changed_by(item: SettingSubject) -> str | None:
+    """The library whose release took the name away, or says that it will."""
+    found = item.rename()
+    if found is not None and (found.removed_in or found.deprecated_in) is not None:
+        return found.library_class.partition(".")[0]
+    return item._found[0][1].library if item._found else None
+
+
 _WORDS: dict[str, Callable[[SettingSubject], Any]] = {
     "name": lambda item: item.name.rpartition(".")[2],
     "key": lambda item: item.spelled,
     "block": lambda item: item.spelled.rpartition(".")[0],
     "layer": lambda item: item.layer,
     "constructed": lambda item: item.is_constructed(),
-    "form": lambda item: (
-        getattr(item._origin.place.entry and item._origin.place.entry[3], "form", None) if item._origin else None
-    ),
+    "form": _form,
     "raw": lambda item: item._fact.sources[0].raw if item._fact.sources else item._fact.value,
     "type": _type,
     "default": _default,
@@ -406,13 +418,7 @@ _WORDS: dict[str, Callable[[SettingSubject], Any]] = {
     "component_unknown": _component_unknown,
     "removed_in": lambda item: _text(item, "removed_in"),
     "deprecated_in": lambda item: _text(item, "deprecated_in"),
-    "changed_by": lambda item: (
-        found.library_class.partition(".")[0]
-        if (found := item.rename()) is not None and (found.removed_in or found.deprecated_in) is not None
-        else item._found[0][1].library
-        if item._found
-        else None
-    ),
+    "changed_by": _changed_by,
     "added_in": _added_in,
     "formerly": lambda item: hints.formerly(item),
     "there": lambda item: f", where its name is `{name}`" if (name := hints.formerly(item)) is not None else "",

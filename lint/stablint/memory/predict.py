@@ -523,11 +523,9 @@ def _states(plan: Plan, at: int) -> float:
 def _gradients(plan: Plan, at: int) -> Parts:
     """Of the whole model, and of its head, which come first."""
     sharding = plan.sharding
+    # FSDP takes each there once it is divided (torch 2.13, _offload_grad and foreach_reduce).
     if sharding.states_on_host and sharding.engine in ("deepspeed", "fsdp"):
-        return {
-            "head": 0.0,
-            "rest": 0.0,
-        }  # FSDP takes each there once it is divided (torch 2.13, _offload_grad and foreach_reduce)
+        return {"head": 0.0, "rest": 0.0}
     width = _gradient_width(plan)
     if plan.method != "full":
         shards = sharding.gradients if sharding.engine == "fsdp" else 1
@@ -603,12 +601,8 @@ def _host(plan: Plan) -> float:
     trained = (plan.shape.parameters if plan.method == "full" else plan.trained) * (1.0 + plan.critics.usual)
     trains_them = sharding.engine == "fsdp" and plan.method == "full"
     if sharding.states_on_host:  # states, what is trained and its gradients, which DeepSpeed keeps in float32
-        size += (
-            (2.0 * _gradient_width(plan) * trained + _states(plan, 1) * (trained / plan.shape.parameters))
-            / sharding.states
-            if trains_them
-            else 16.0 * trained / sharding.states
-        )
+        each = 2.0 * _gradient_width(plan) + _states(plan, 1) / plan.shape.parameters if trains_them else 16.0
+        size += each * trained / sharding.states
     if sharding.weights_on_host and not trains_them:
         size += _base(plan, 1) / sharding.weights
     if plan.checkpoints_on_host and plan.checkpointed:

@@ -224,9 +224,8 @@ def render(
         # Said once: twenty findings of one rule have one reason.
         text = {} if first.rule in explained else texts.get(first.rule, {})
         explained.add(first.rule)
-        also = list(map(header, others))
-        left = 0 if tail == "long" else len(also) - _PLACES
-        blocks.append(block.block(first, text, style, secrets, width, also[: len(also) - max(left, 0)], max(left, 0)))
+        also = list(map(header, others if tail == "long" else others[:_PLACES]))
+        blocks.append(block.block(first, text, style, secrets, width, also, len(others) - len(also)))
     if last := "\n".join(closing(report, tail, fixed=fixed)):
         blocks.append(last)
     return "\n\n".join(blocks) + "\n" if blocks else ""

@@ -333,23 +333,7 @@ _LOOKS = Pattern(
 )
 _MAKES = Pattern(r"[>`]|\$\(|\|\s*(?:tee|sed|awk|perl|yq|jq|python)")
 # Commands that read a file and write what they make of it elsewhere.
-_FILTERS = (
-    "cp",
-    "cat",
-    "grep",
-    "egrep",
-    "sed",
-    "awk",
-    "head",
-    "tail",
-    "cut",
-    "sort",
-    "jq",
-    "yq",
-    "envsubst",
-    "md5sum",
-    "sha256sum",
-)
+_FILTERS = frozenset(["cp", "cat", "grep", "egrep", "sed", "awk", "head", "tail", "cut", "sort", "jq", "yq", "envsubst", "md5sum", "sha256sum"])  # fmt: skip
 _PARSES = Pattern(r"\bparse_(?:yaml|json)_file\([^()]{0,40}\Z")
 _CHANGES = Pattern(
     r"(?<![<-])>(?![=>]{0,1}\s*$)|\b(?:sed|gsed|perl|awk|ruby|yq|jq|dasel|envsubst|tee|mv|patch|sponge|crudini|python[0-9.]{0,4}|docker|make)\s"

@@ -75,14 +75,16 @@ class Found:
     def __getitem__(self, group: int | str) -> str:
         return str(self._match[group])
 
-    def start(self) -> int:
-        return self._match.start() if self._view is None else start_in_file(self._view, self._match.start())
+    def start(self, group: int | str = 0) -> int:
+        at = self._match.start(group)
+        return at if self._view is None else start_in_file(self._view, at)
 
-    def end(self) -> int:
-        return self._match.end() if self._view is None else end_in_file(self._view, self._match.end())
+    def end(self, group: int | str = 0) -> int:
+        at = self._match.end(group)
+        return at if self._view is None else end_in_file(self._view, at)
 
-    def span(self) -> tuple[int, int]:
-        return self.start(), self.end()
+    def span(self, group: int | str = 0) -> tuple[int, int]:
+        return self.start(group), self.end(group)
 
 
 def seen_in(expression: str | re.Pattern[str], document: Document, flags: int = 0) -> Found | None:

@@ -119,14 +119,7 @@ def of_engine(document: Document, module: Module, engine: Call) -> Iterator[Stat
     plain = seen_in(_PLAIN_BACKWARD, document)
     own = seen_in(r"(?:accelerator|engine|\bmodel\w*)\.backward\(", document)
     if plain is not None and own is None:
-        yield stated(
-            document,
-            "launch.shows.plain_backward",
-            True,
-            "backward",
-            plain.end() - 1 - len(plain["said"]),
-            plain.end() - 1,
-        )
+        yield stated(document, "launch.shows.plain_backward", True, "backward", *plain.span("said"))
     clips = next((c for c in any_of(module, ("clip_grad_norm_", "clip_grad_norm")) if _is_torchs(c)), None)
     if clips is not None and not seen_in(
         r"accelerator\.(?:clip_grad_norm_|unscale_gradients)|scaler\.unscale_|[Ee]ngine\.clip", document

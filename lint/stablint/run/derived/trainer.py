@@ -187,11 +187,11 @@ def trains(w: World) -> Answer:
         names = ("launch.phase", "launch.trains")
         if w.stated("launch.trains") is False:
             return Answer(False, names)
-        return Answer(Unknown("what is set is an evaluation's alone"), names)
+        return Answer(_ONLY_EVALUATES, names)
     if other is None and _takes_no_step(w):
         return Answer(False, ("training.num_train_epochs", "training.max_steps"))
     if other is None and w.is_said(_EVALUATED) and not any(map(w.is_said, _TRAINED)) and not _in_a_call(w, _EVALUATED):
-        return Answer(Unknown("what is set is an evaluation's alone"), (_EVALUATED,))
+        return Answer(_ONLY_EVALUATES, (_EVALUATED,))
     if other is None:
         return Answer(True, ("training.do_train",))
     if w.stated("launch.done.trains_unasked") is True:
@@ -201,6 +201,7 @@ def trains(w: World) -> Answer:
     return Answer(Unknown("whether it trains without `do_train` is the program's to say"), ("training.do_train", other))
 
 
+_ONLY_EVALUATES = Unknown("what is set is an evaluation's alone")
 # What a file or a command says that only evaluates, and what one that trains says as well.
 _EVALUATED = "training.per_device_eval_batch_size"
 _TRAINED = (
