@@ -382,6 +382,22 @@ def read(path: str, name: str, format: str | None = None) -> tuple[Document, ...
 
 
 def parse(content: Text, kind: str) -> tuple[Document, ...]:
+    """What a text is read into. Of one with a merge conflict nothing is: whatever else is wrong in it comes of that."""
+    found = _parsed(content, kind)
+    conflict = source_text.conflict(content.text)
+    if conflict is None or not _is_in_code(conflict.start, found):
+        return found
+    return (Document(content, kind, 0, None, (conflict,)),)
+
+
+def _is_in_code(at: int, found: tuple[Document, ...]) -> bool:
+    """Whether what stands there is no part of a text that the file only quotes: no reader takes the file, or the shell comes upon it."""
+    if found[0].format == "shell" and found[0].root is not None:
+        return shell_reader.is_code(found[0].text.text, at)
+    return any(document.root is None for document in found)
+
+
+def _parsed(content: Text, kind: str) -> tuple[Document, ...]:
     """Imports only the reader that is needed: a YAML check never loads `ast`."""
     if kind == "yaml":
         return _with_commands(content, yaml_reader.documents(content))

@@ -30,6 +30,8 @@ _NAMELESS = frozenset(
     {errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.EINVAL, errno.EISDIR, errno.ENXIO}
 )
 UNOPENED = "unopened-file"
+# What git writes around the two sides of a conflict, in this order, each at the begin of a line.
+_CONFLICT = (r"^<{7}(?= |\r?$)", r"^={7}\r?$", r"^>{7}(?= |\r?$)")
 if hasattr(errno, "ESTALE"):
     _WHY[errno.ESTALE] = "a stale handle of a network folder: try again"
 
@@ -171,6 +173,22 @@ def bytes_of(path: str, largest: int = LARGEST) -> bytes | None:
         return b"".join(parts)
     finally:
         os.close(descriptor)
+
+
+def conflict(source: str) -> Problem | None:
+    """Where the first merge conflict stands that nobody has resolved. What only quotes one (a string, a here-document) has it as well: the
+    reader of the language knows."""
+    if "<<<<<<<" not in source:
+        return None
+    at, start = 0, -1
+    for mark in _CONFLICT:
+        found = re.compile(mark, re.MULTILINE).search(source, at)
+        if found is None:
+            return None
+        at, start = found.end(), found.start() if start < 0 else start
+    line_end = re.compile(r"[^\r\n]*").match(source, start)
+    end = line_end.end() if line_end else at
+    return Problem("merge-conflict", "the file holds a merge conflict that was not resolved", start, end)
 
 
 def _unreadable(path: str, name: str, before: str, kind: str, message: str) -> Unreadable:

@@ -20,6 +20,7 @@ from stablint.syntax.python import parse as python_parse
 from stablint.syntax.python import reader as python_reader
 from stablint.syntax.shell.launchers import starters
 from stablint.syntax.shell.reader import BROKEN
+from stablint.syntax.text import conflict
 from stablint.syntax.tree import Document, Module, Piece, Problem, Scalar, Seen, Text, View
 
 
@@ -135,11 +136,16 @@ def _python(text: Text, read: Notebook) -> tuple[list[Document], _Whole]:
     """The Python of all cells, and the files that it writes. A cell that is none is left out, and what it seems to define is unknown; it may be shell."""
     whole = _Whole(read)
     found = python_reader.documents(Text(text.path, text.name, whole.view.source), cells=True)
-    problems = found[0].problems
+    problems, conflicts = found[0].problems, list[tuple[Cell, Problem]]()
     if found[0].root is None and (not problems or problems[0].kind in (python_parse.UNPARSED, "syntax-error")):
-        whole = _Whole(read, frozenset(cell.number for cell in read.cells if _is_broken(cell)))
+        broken = [cell for cell in read.cells if _is_broken(cell)]
+        whole = _Whole(read, frozenset(cell.number for cell in broken))
         found = python_reader.documents(Text(text.path, text.name, whole.view.source), cells=True)
+        conflicts = [(cell, told) for cell in broken if (told := conflict(cell.source))]
     outer = [remapped(document, text, whole.view, document.number) for document in found]
+    for cell, told in conflicts[:1]:
+        told = told._replace(start=start_of(cell, told.start), end=start_of(cell, told.end))
+        outer[0] = outer[0]._replace(problems=(*outer[0].problems, told))
     if whole.left_out:
         at = start_of(whole.left_out[0], 0)
         cells = ", ".join(str(cell.number) for cell in whole.left_out)

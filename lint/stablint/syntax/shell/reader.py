@@ -86,6 +86,11 @@ def _read(text: Text, locate: Locate = nowhere) -> tuple[Document, list[tuple[In
     ]
 
 
+def is_code(source: str, at: int) -> bool:
+    """Whether an operator begins there: it stands in no quotes and no here-document."""
+    return any(at <= token.start < at + 7 and type(token) is not Word for token in Lexer(source).tokens)
+
+
 def _returns(lexer: Lexer, commands: tuple[Command, ...]) -> list[Problem]:
     """A command over several lines that end as Windows ends them."""
     if not any(command.start <= lexer.returns < command.end for command in commands):
