@@ -9,9 +9,9 @@ from stablint.files.faults import Fault, Faults
 from stablint.fix import change
 from stablint.frameworks import vocabulary
 from stablint.hazard import wording
-from stablint.hazard.model import Finding, Hazard, Undecided, asks_about_change
+from stablint.hazard.model import Finding, Hazard, asks_about_change
 from stablint.report import place as report_place
-from stablint.report.model import Diagnostic, Fix, Related, ReportedFact, Undetermined
+from stablint.report.model import Diagnostic, Fix, Related, ReportedFact
 from stablint.run.fact import ABSENT, HIDDEN, LIVE, Default, Derived, Explicit, Fact, Place, Supplied, is_unknown
 from stablint.run.framework import framework
 from stablint.secrets import veil
@@ -278,8 +278,3 @@ def _fingerprint(finding: Finding) -> str:
     values = ";".join(f"{fact.name}={wording.value_text(fact.value)}" for fact in finding.facts if fact.sources)
     text = "\0".join((finding.hazard.id, finding.place.document.text.name, finding.item or finding.fact, values))
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-
-
-def undetermined(open_ones: list[Undecided]) -> tuple[Undetermined, ...]:
-    found = {(o.hazard.id, o.run.anchor.document.text.name, o.needs): None for o in open_ones}
-    return tuple(Undetermined(*row) for row in sorted(found))

@@ -389,12 +389,13 @@ def _report(
             item._replace(needs=tuple("model.config" if need == "model" else need for need in item.needs))
             for item in undetermined
         ]
-    if judged.findings or undetermined:
+    if undetermined:
+        report = report._replace(undetermined=summary.undetermined(undetermined))
+    if judged.findings:  # else the modules that word and mend a finding are not loaded
         report = report._replace(
             diagnostics=diagnostics.diagnostics(
                 judged.findings, files.faults, files.kept.told, files.kept.reread, watch
-            ),
-            undetermined=diagnostics.undetermined(undetermined),
+            )
         )
     spoken = {path: files.documents(path) for path in look.entries if "stablint:" in files.documents(path)[0].text.text}
     if spoken or (policies is not None and any(policy.speaks() for policy in policies.asked())):

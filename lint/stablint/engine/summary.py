@@ -1,4 +1,4 @@
-"""What a report says of files and runs beside its findings: what each file is, which runs there are, and what they name and nobody could read."""
+"""What a report says beside its findings: what each file is, which runs there are, what they name and nobody could read, which checks wait."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from stablint.assemble.asked import Options
 from stablint.assemble.files import Files
 from stablint.files import discover
 from stablint.frameworks.fragment import Fragment
+from stablint.hazard.model import Undecided
 from stablint.report import place as report_place
-from stablint.report.model import FileStatus, RunSummary
+from stablint.report.model import FileStatus, RunSummary, Undetermined
 from stablint.run import shipped
 from stablint.run.fact import Place
 from stablint.run.world import Run
@@ -48,6 +49,12 @@ def summaries(runs: tuple[Run, ...]) -> Iterator[RunSummary]:
         if not run.target or key not in seen:
             yield _summary(run)
         seen.add(key)
+
+
+def undetermined(open_ones: list[Undecided]) -> tuple[Undetermined, ...]:
+    """The checks that wait for what no file says, each once a file."""
+    found = {(o.hazard.id, o.run.anchor.document.text.name, o.needs): None for o in open_ones}
+    return tuple(Undetermined(*row) for row in sorted(found))
 
 
 def unfound(files: Files, runs: tuple[Run, ...]) -> tuple[dict[str, str], set[str]]:
