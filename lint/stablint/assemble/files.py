@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Set
 from stablint.assemble import copies
 from stablint.assemble.cache import Kept
 from stablint.base import consulted
-from stablint.base.light import TYPE_CHECKING, NamedTuple
+from stablint.base.light import TYPE_CHECKING, Any, NamedTuple
 from stablint.files import discover
 from stablint.files.faults import Faults
 from stablint.frameworks import own as own_words
@@ -22,6 +22,7 @@ from stablint.run.framework import BY_MODULE, UNSLOTH, framework
 from stablint.syntax import limits
 from stablint.syntax import text as source_text
 from stablint.syntax.python import reader as python_reader
+from stablint.syntax.rows import first as first_rows
 from stablint.syntax.text import UNOPENED
 from stablint.syntax.tree import Document, Problem, Script, Text
 
@@ -102,6 +103,7 @@ class Files:
             str, tuple[Text, bool]
         ] = {}  # programs, and whether they are silent, that are not read to the end
         self._cut: dict[tuple[str, limits.Limit], tuple[Document, Problem]] = {}
+        self._rows: dict[str, tuple[dict[str, Any], ...]] = {}
         self.linked: set[str] = set()  # files that another one names
         self.handed: dict[
             str, Program
@@ -203,6 +205,13 @@ class Files:
                 found = tuple(self.faults.guard(READING, text, one, self.around.completed, one) for one in found)
             self.add(path, found)
         return self._documents[path]
+
+    def rows(self, path: str) -> tuple[dict[str, Any], ...]:
+        """The first rows of a file of examples that a run names; read once."""
+        if path not in self._rows:
+            consulted.note(path)
+            self._rows[path] = first_rows(path)
+        return self._rows[path]
 
     def is_silent(self, path: str, speaks: Callable[[str], bool]) -> bool:
         """Whether it is a program that says nothing of a training, by its words alone: it is read no further, unless another file names it.

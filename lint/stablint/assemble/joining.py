@@ -8,9 +8,9 @@ import os
 from stablint.assemble import shown
 from stablint.assemble.files import FOR_PROCESSES, Files
 from stablint.assemble.parts import READ_BY_OTHERS, ROLE_DIALECT, Part, asks, at_hand, of_the_program
-from stablint.base.light import TYPE_CHECKING, NamedTuple, Pattern
+from stablint.base.light import TYPE_CHECKING, Any, NamedTuple, Pattern
 from stablint.files import discover
-from stablint.frameworks import accelerate, chat_copy, hydra, unknown_keys
+from stablint.frameworks import accelerate, chat_copy, hydra, samples, unknown_keys
 from stablint.frameworks import own as own_words
 from stablint.frameworks.fragment import NUMBERS, Fragment, Link, spelled
 from stablint.frameworks.launch import at_hand as program_at_hand
@@ -77,7 +77,7 @@ def join(parts: list[Part], files: Files, trusting: bool = False) -> tuple[list[
     of_anybody = parts[0].fragment.block.kind == "flags" and framework(parts[0].fragment.framework).library
     named: set[str] = set()
     linked: set[str] = set()
-    pending = [link for part in parts for link in part.fragment.links]
+    pending = [link for part in parts for link in _links(part.fragment)]
     pending += [_unnamed(one, role) for role in files.in_place for part in parts for one in _unclear(part, role)]
     pending.sort(key=lambda link: link.role == "deepspeed")  # the program may hand it where nothing reads it
     loader, named_by_it = files.loaders.get(parts[0].fragment.block.document.path, ("", True))
@@ -124,6 +124,13 @@ def join(parts: list[Part], files: Files, trusting: bool = False) -> tuple[list[
         if path is None and link.role in ROLE_DIALECT and _CONFIGURATION.fullmatch(link.path):
             followed.not_found.setdefault(link.path, link.place)
         if path is None or (link.role, path) in seen or os.path.isdir(path):
+            continue
+        if link.role == "sample":
+            rows = files.rows(path)
+            followed.consulted.add(path)
+            parts = [
+                _with_rows(part, link, rows) if part.fragment.block.document is document else part for part in parts
+            ]
             continue
         if link.role == "constants":
             followed.consulted.add(path)
@@ -191,7 +198,7 @@ def join(parts: list[Part], files: Files, trusting: bool = False) -> tuple[list[
         if link.role in ("deepspeed", "accelerate") or found[0].dialect in ("deepspeed", "accelerate"):
             linked.add(found[0].dialect)
         parts = [*parts, *(Part(f, f.presumed) for f in found)]
-        pending += [inner for f in found for inner in f.links]
+        pending += [inner for f in found for inner in _links(f)]
     if files.around is not None and not named and not loader:
         parts = shown.with_settings(parts, programs, files, files.around)
     if files.around is not None and (module := shown.module(parts, programs, files.around)) is not None:
@@ -235,6 +242,18 @@ def join(parts: list[Part], files: Files, trusting: bool = False) -> tuple[list[
     if any(fact.startswith("deepspeed.") for fact in facts):
         linked.add("deepspeed")
     return parts, frozenset(linked), followed
+
+
+_WITH_ROWS = frozenset({"axolotl", "ms-swift", "xtuner"})  # whose files of rows their own settings name
+
+
+def _links(fragment: Fragment) -> tuple[Link, ...]:
+    return (*fragment.links, *samples.links(fragment)) if fragment.dialect in _WITH_ROWS else fragment.links
+
+
+def _with_rows(part: Part, link: Link, rows: tuple[dict[str, Any], ...]) -> Part:
+    known = part.fragment.dialect in _WITH_ROWS or part.fragment.dialect == "llamafactory-data"
+    return part._replace(fragment=samples.told(part.fragment, link, rows)) if rows and known else part
 
 
 def _asked_of_launcher(parts: list[Part]) -> object:

@@ -7,5 +7,5 @@ from stablint.base.later import later
 
 later(
     __name__,
-    "chat_copy", "huggingface", "hydra", "llamafactory", "llamafactory_data", "near_keys", "own", "unknown_keys", "xtuner",
+    "chat_copy", "huggingface", "hydra", "llamafactory", "llamafactory_data", "near_keys", "own", "samples", "unknown_keys", "xtuner",
 )  # fmt: skip

@@ -6,9 +6,12 @@ Each fact is `data.info.<what>.<set>`: what the entry comes to for its formattin
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator
+from collections.abc import Sequence as Rows
 
+from stablint.base.light import Any
 from stablint.frameworks.fragment import Block, Fragment, Link
 from stablint.run.fact import CLOSED, Explicit, Place, Statement
 from stablint.syntax.tree import Entry, Mapping, Node, Scalar
@@ -26,6 +29,7 @@ _TAGS: dict[str, str | None] = {"role_tag": "from", "content_tag": "value", "use
 _LATER = frozenset({"tools", "images", "videos", "audios", "kto_tag"})  # columns that early releases do not read
 _TURNS = ("sharegpt", "openai")
 _NOT_A_WORD = re.compile(r"[^\w-]")
+_MEDIA = ("images", "videos", "audios")
 
 
 def keys_below(section: tuple[str, ...]) -> tuple[str, ...]:
@@ -75,8 +79,17 @@ def lower(block: Block) -> Fragment:
     names = [word(entry.key) for entry in block.mapping.entries]
     if block.mapping.entries:
         said.append(_said(block, "names", "", names, block.mapping.entries[0]))
+    links = tuple(Link("sample", name, place) for name, place in files(block))
     return Fragment(
-        "llamafactory-data", block, "file", tuple(said), {"data": CLOSED}, {}, (), entry=True, framework="llamafactory"
+        "llamafactory-data",
+        block,
+        "file",
+        tuple(said),
+        {"data": CLOSED},
+        {},
+        links,
+        entry=True,
+        framework="llamafactory",
     )
 
 
@@ -123,6 +136,82 @@ def _of_set(block: Block, entry: Entry, table: Mapping) -> Iterator[Statement]:
         for column in ("chosen", "rejected"):
             if column in columns:
                 yield _said(block, column, name, columns[column] or "none", at)
+
+
+def of_rows(block: Block, link: Link, rows: Rows[dict[str, Any]]) -> Iterator[Statement]:
+    """What the first rows of a set's file lack of what its converter looks up, `data.rows.<fault>.<set>`: it takes each column by its name."""
+    entry = next(one for one in block.mapping.entries if one.key == link.place.path[0])
+    table = entry.value
+    assert isinstance(table, Mapping)
+    stated, name = {one.key: one for one in table.entries}, word(entry.key)
+    columns, tags = _effective(table, "columns", _COLUMNS), _effective(table, "tags", _TAGS)
+    ranking = table.get("ranking")
+    ranked = isinstance(ranking, Scalar) and ranking.value is True
+    turned = _text(table.get("formatting"), "alpaca") in _TURNS
+    asked = ["messages"] if turned else ["prompt", "query", "history", "system"]
+    asked += ["tools", *_MEDIA, "kto_tag", *(("chosen", "rejected") if ranked else () if turned else ("response",))]
+    lacking = [c for c in map(columns.get, asked) if c and not any(c in row for row in rows)]
+    at = stated.get("columns", stated.get("formatting", entry))
+    if lacking:
+        yield _of_rows(block, "lacking", name, ", ".join(lacking), at)
+    texts = [[str(row.get(columns.get(one) or "", "")) for one in ("prompt", "query", "response")] for row in rows]
+    if turned and columns.get("messages"):
+        turns = [[one for one in row.get(columns["messages"] or "") or [] if isinstance(one, dict)] for row in rows]
+        texts = [[str(one.get(tags.get("content_tag") or "", "")) for one in row] for row in turns]
+        yield from _of_turns(block, name, stated.get("tags", at), turns, tags, ranked)
+    for kind in _MEDIA[:2]:
+        held, mark = columns.get(kind), f"<{kind[:-1]}>"
+        if held and any(isinstance(row.get(held), str) for row in rows):
+            yield _of_rows(block, f"{kind}_as_text", name, held, at)
+        counts = [
+            (sum(text.count(mark) for text in said), len(given) if isinstance(given, list) else int(given is not None))
+            for row, said in zip(rows, texts, strict=True)
+            for given in [row.get(held) if held else None]
+        ]
+        wrong = [one for one in counts if one[0] != one[1] and (held or one[0])]
+        if wrong and not ranked:
+            what = "unmarked" if wrong[0][0] < wrong[0][1] else "missing" if held else "unnamed"
+            yield _of_rows(block, f"{kind}_{what}", name, f"{wrong[0][0]} {mark}, {wrong[0][1]} {kind}", at)
+
+
+def _of_turns(
+    block: Block, name: str, at: Entry, turns: Rows[Rows[dict[str, Any]]], tags: dict[str, str | None], ranked: bool
+) -> Iterator[Statement]:
+    """The keys and roles of turns, and their order: one side and the other in turn, an answer at the end (of a ranking the question)."""
+    every = [turn for row in turns for turn in row]
+    lacking = [
+        key for key in map(tags.get, ("role_tag", "content_tag")) if key and not any(key in one for one in every)
+    ]
+    role = tags.get("role_tag")
+    if lacking and every:
+        yield _of_rows(block, "turn_lacking", name, ", ".join(lacking), at)
+    if lacking or not every or not role or len(tags) < len(_TAGS):
+        return
+    known = {value for key, value in tags.items() if value and key not in ("role_tag", "content_tag")}
+    roles = dict.fromkeys(str(one.get(role)) for one in every)
+    foreign = [one for one in roles if one not in known and len(one) < 20 and not _NOT_A_WORD.search(one)]
+    if foreign:
+        yield _of_rows(block, "roles", name, ", ".join(foreign[:5]), at)
+        return
+    asking = (tags["user_tag"], tags["observation_tag"])
+    faults = [
+        _disorder([one.get(role) in asking for one in row if one.get(role) != tags["system_tag"]], ranked)
+        for row in turns
+    ]
+    if all(faults):
+        yield _of_rows(block, "turns", name, faults[0], at)
+
+
+def _disorder(asks: list[bool], ranked: bool) -> str:
+    if asks and not asks[0]:
+        return "begin with an answer"
+    if any(one is other for one, other in itertools.pairwise(asks)):
+        return "have two turns of one side in a row"
+    return "" if not asks or asks[-1] is ranked else "end in an answer" if ranked else "end without an answer"
+
+
+def _of_rows(block: Block, fault: str, name: str, value: str, at: Entry) -> Statement:
+    return _said(block, fault, name, value, at)._replace(fact=f"data.rows.{fault}.{name}")
 
 
 def _effective(table: Mapping, group: str, defaults: dict[str, str | None]) -> dict[str, str | None]:
