@@ -191,3 +191,84 @@ def test_a_switch_that_the_program_makes_sure_of_is_what_the_file_says(
     }
     (run,) = shown(tmp_path, "configs/a.yaml", files)
     assert in_words(effective(run))["precision"].startswith(precision)
+
+
+_HYDRAS = """import hydra
+import torch
+from transformers import AutoModelForCausalLM
+
+
+@hydra.main(config_path="conf", config_name="{name}")
+def main(cfg):
+    model = AutoModelForCausalLM.from_pretrained("a/b")
+    if cfg.freeze:
+        for one in model.parameters():
+            one.requires_grad = False
+    optimizer = torch.optim.{optimizer}(model.parameters(), lr=cfg.lr)
+    for epoch in range(cfg.epochs):
+        for batch in loader:
+            model(**batch).loss.backward()
+            optimizer.step()
+
+
+if __name__ == "__main__":
+    main()
+"""
+_OF_HYDRA = "lr: 0.00002\nepochs: 3\nbatch_size: 8\nmax_length: 512\nfreeze: {freeze}\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "freeze", "program", "method"),
+    [
+        ("first", "false", "one.py", "full (presumed)"),
+        ("second", "true", "two.py", "no adapter; some of the weights may be frozen"),
+    ],
+)
+def test_the_file_that_hydra_s_decorator_names_is_of_its_program(
+    name: str, freeze: str, program: str, method: str, tmp_path: Path
+) -> None:
+    files = {f"conf/{one}.yaml": _OF_HYDRA.format(freeze=freeze) for one in ("first", "second")}
+    files["one.py"] = _HYDRAS.format(name="first", optimizer="AdamW")
+    files["two.py"] = _HYDRAS.format(name="second", optimizer="SGD")
+    base = written(tmp_path, files)
+    (run,) = inspect([str(tmp_path / f"conf/{name}.yaml")], Options(), base=base, known=(), shown=True).runs
+    assert run.files == (f"conf/{name}.yaml", program)
+    words = in_words(effective(run))
+    assert words["framework"].endswith("a loop of its own (torch)")
+    assert words["method"] == method
+
+
+_OPTIONS = """import argparse
+import torch
+from transformers import AutoModelForCausalLM
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--lr", type=float, default=1e-4)
+parser.add_argument("--epochs", type=int, default=1)
+given = parser.parse_args()
+model = AutoModelForCausalLM.from_pretrained("a/b")
+optimizer = torch.optim.AdamW(model.parameters(), lr=given.lr)
+for epoch in range(given.epochs):
+    for batch in loader:
+        model(**batch).loss.backward()
+        optimizer.step()
+"""
+_STARTED = "python train.py --lr 3e-5 --epochs 2\n"
+
+
+@pytest.mark.parametrize(
+    ("more", "steps"),
+    [
+        ({"run.sh": _STARTED}, "2 epochs"),
+        ({"README.md": f"```bash\n{_STARTED}```\n"}, "2 epochs"),
+        ({"run.sh": _STARTED, "README.md": "```bash\npython train.py --epochs 9\n```\n"}, "2 epochs"),
+        ({"run.sh": _STARTED, "again.sh": _STARTED.replace("2", "5")}, "1 epochs"),
+        ({"run.sh": "python train.py --epochs 2\npython train.py --epochs 3\n"}, "1 epochs"),
+        ({"run.sh": "python other.py --epochs 2\n"}, "1 epochs"),
+        ({}, "1 epochs"),
+    ],
+)
+def test_a_program_is_shown_as_its_only_command_starts_it(more: Files, steps: str, tmp_path: Path) -> None:
+    base = written(tmp_path, {"train.py": _OPTIONS, **more})
+    (run,) = inspect([str(tmp_path / "train.py")], Options(), base=base, known=(), shown=True).runs
+    assert in_words(effective(run))["steps"].startswith(steps)

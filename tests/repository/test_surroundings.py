@@ -1512,3 +1512,69 @@ def test_a_list_that_grows_where_a_variable_is_given(stage: str, is_given: bool,
     assert ("ZeRO-3" in in_words(effective(run)).get("sharding", "")) == is_given
     (run,) = checked(tmp_path, "run.sh", {"run.sh": script})
     assert run.explicit["model.name_or_path"].presumed == (stage != "zero3")
+
+
+_ADAMW_8BIT = """import transformers
+from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+from settings import Frozen
+
+parser = transformers.HfArgumentParser((Frozen,))
+(given,) = parser.parse_args_into_dataclasses()
+model = AutoModelForCausalLM.from_pretrained("a/b")
+if given.freeze_decoder:
+    print("Freezing the decoder")
+    for one in model.decoder.parameters():
+        one.requires_grad = False
+Trainer(model, TrainingArguments("out", optim={"adamw_8bit": "adamw_bnb_8bit"}.get(name, name)), train_dataset=rows).train()
+"""
+_FROZEN = """from dataclasses import dataclass, field
+
+
+@dataclass
+class Frozen:
+    freeze_decoder: bool = field(
+        default=%s, metadata={"help": "whether the decoder is frozen"}
+    )
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "default", "method"),
+    [
+        (_ADAMW_8BIT, "False", "full"),
+        (_ADAMW_8BIT, "True", "no adapter; some of the weights may be frozen"),
+        (_ADAMW_8BIT.replace("if given", "model.freeze_feature_encoder()\nif given"), "False", "unknown"),
+    ],
+)
+def test_what_is_frozen_by_an_option_that_is_off_is_trained(
+    text: str, default: str, method: str, tmp_path: Path
+) -> None:
+    (run,) = shown(tmp_path, "train.py", {"train.py": text, "settings.py": _FROZEN % default})
+    assert in_words(effective(run))["method"].removesuffix(" (presumed)") == method
+
+
+def test_an_option_of_the_command_comes_before_the_class_that_it_fills(tmp_path: Path) -> None:
+    text = """import argparse
+from dataclasses import dataclass
+from trl import SFTConfig, SFTTrainer
+
+
+@dataclass
+class Given:
+    lr: float = 2e-4
+
+
+def train(given: Given):
+    settings = dict(learning_rate=given.lr, output_dir="out")
+    kept = {key: value for key, value in settings.items() if key in known}
+    SFTTrainer(model="a/b", args=SFTConfig(**kept), train_dataset=rows).train()
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--lr", type=float, default=2e-5)
+    given = parser.parse_args()
+    train(Given(lr=given.lr))
+"""
+    (run,) = shown(tmp_path, "train.py", {"train.py": text})
+    assert in_words(effective(run))["learning rate"] == "2e-05 (presumed)"

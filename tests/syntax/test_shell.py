@@ -118,6 +118,7 @@ VARIABLES = [
     ("[ -z $A ] && A=1\np --v $A", 1, "default", True, "1"),
     ("[ -n $A ] || A=1\np --v $A", 1, "default", True, "1"),
     ("x && A=1\np --v $A", "?", "unknown", False, "$A"),
+    ("A=$2\nif [ \"$1\" = x ]; then A=1; fi\np --v $A", "?", "unknown", False, "$A"),
     ("read A\np --v $A", "?", "unknown", False, "$A"),
     ("f() { A=2; }\nf\np --v $A", 2, "name", True, "2"),
     ("A=1\nf() { local A=2; }\nf\np --v $A", 1, "name", True, "1"),

@@ -132,6 +132,8 @@ def join(parts: list[Part], files: Files, trusting: bool = False) -> tuple[list[
                 _with_rows(part, link, rows) if part.fragment.block.document is document else part for part in parts
             ]
             continue
+        if loader and document.path == loader and path == parts[0].fragment.block.document.path:
+            continue  # the program that is here for it, and names it
         if link.role == "constants":
             followed.consulted.add(path)
             parts, more = _with_constants(parts, link, files.documents(path))

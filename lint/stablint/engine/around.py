@@ -176,9 +176,14 @@ def referrers(
 
 
 def starters(paths: list[str], known: Container[str], files: Files) -> Iterator[list[str]]:
-    """The scripts that may start a program with these configurations, then the guides that tell how to; none where another file is among them."""
-    fragments = [(path, fragment) for path in paths for fragment in files.fragments(path)]
-    if not fragments or any(one.block.kind != "document" or one.block.document.view for _, one in fragments):
+    """The scripts that may start a program with these configurations, or these programs, then the guides that tell how to; none where another file
+    is among them."""
+    fragments = [fragment for path in paths for fragment in files.fragments(path)]
+    if not fragments or any(one.block.kind not in ("document", "call") or one.block.document.view for one in fragments):
+        return
+    if any(one.block.kind == "call" for one in fragments) and not any(
+        repository_loaders.trains(one, files) for one in paths
+    ):
         return
     yield [path for path in referrers(paths, known, files, files.root) if discover.kind_of(path) in _WITH_COMMANDS]
     told = [one for path in paths for one in repository_referrers.guides(path, files.root(path), files)]

@@ -299,13 +299,18 @@ def _may_train(run: Run) -> bool:
 def _started(
     runs: tuple[Run, ...], named: list[str], look: _Look, files: Files, options: Options
 ) -> tuple[tuple[Run, ...], list[str]]:
-    """For `show`: the runs as the scripts or guides start them that name these configurations, and these; else as they are."""
+    """For `show`: the runs as the scripts or guides start them that name these configurations, and these; else as they are. A program is shown as the
+    only command of theirs starts it: of several each may be meant, and what nobody gives is what it has for a default."""
+    programs = any(one.block.kind == "call" for path in named for one in files.fragments(path))
     for more in around.starters(named, look.statuses, files):
-        started = tuple(assemble([*look.entries, *more], files, options))
+        started = tuple(assemble([*look.entries, *more], files, options)) if more else ()
         ours = {look.statuses[path].file for path in look.entries}
         theirs = {files.name(path) for path in more}
-        if any(not (ours.isdisjoint(run.files) or theirs.isdisjoint(run.files)) for run in started):
+        found = [run for run in started if not (ours.isdisjoint(run.files) or theirs.isdisjoint(run.files))]
+        if found and not (programs and len(found) > 1):
             return started, more
+        if programs and found:
+            break
     if loaded := around.loaders(named, files):
         files.load(loaded)
         return tuple(assemble(look.entries, files, options)), []

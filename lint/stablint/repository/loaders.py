@@ -14,6 +14,7 @@ from stablint.assemble.files import Files
 from stablint.base.light import NamedTuple, Pattern
 from stablint.frameworks.launch.at_hand import Program, read
 from stablint.repository import readers, referrers
+from stablint.repository.objects import main_file
 from stablint.repository.programs import LOADER, LOADS, programs_of, scripts_of
 from stablint.run.framework import framework
 from stablint.syntax import limits
@@ -51,6 +52,10 @@ def loader(path: str, files: Files) -> Loader | None:
     for program in programs_of(root, files):
         raw = referrers.content(program, files) if program.endswith(".py") else b""
         text = raw.decode("utf-8", "replace")
+        main = main_file(program, text)
+        if main is not None and path == os.path.join(main[0], f"{main[1]}.yaml"):
+            by_name.append(program)
+            continue
         if path.startswith(tuple(f"{folder}{os.sep}" for folder in _composed(text, program))):
             composing.append(program)
         if any(parser in raw for parser in parsers):
@@ -77,9 +82,11 @@ def loader(path: str, files: Files) -> Loader | None:
         if len(found) > limits.NAMED.most:
             files.cut_program(path, limits.NAMED)
             return None
-        training = [one for one in found if _trains(one, files)]
+        training = [one for one in found if trains(one, files)]
         if len(training) == 1:
             return Loader(training[0], sure)
+        if by_name and found is by_name and not training:
+            return None  # whoever names others does not read this one
         if training:
             best = (
                 _asking_most(training, readers.keys_of(files, path), files)
@@ -112,7 +119,7 @@ def _reader(path: str, root: str, files: Files) -> Loader | None:
     asking = [
         one for one in programs_of(root, files) if one.endswith(".py") and len(_asked(one, files) & keys) >= _MANY
     ]
-    training = [one for one in asking if _trains(one, files)] if len(asking) <= limits.NAMED.most else []
+    training = [one for one in asking if trains(one, files)] if len(asking) <= limits.NAMED.most else []
     best = _asking_most(training, keys, files) if training else None
     best = best or _of_one_goal(training, path)
     return Loader(best, False) if best is not None else None
@@ -156,7 +163,7 @@ def engine(path: str, files: Files) -> Loader | None:
             asked = [one for one, raw in several.items() if (b"__main__" in raw) == started]
             training: list[str] = []
             for one in asked if len(asked) <= _SOME else ():
-                training += [one] if _trains(one, files) else []
+                training += [one] if trains(one, files) else []
                 if len(training) > 1:
                     return None
             if training or len(asked) > _SOME:
@@ -302,7 +309,7 @@ def _composed(text: str, program: str) -> Iterator[str]:
             yield os.path.normpath(os.path.join(os.path.dirname(program), path[1], inner))
 
 
-def _trains(path: str, files: Files) -> bool:
+def trains(path: str, files: Files) -> bool:
     program = read(files.documents(path)) if any(fragment.entry for fragment in files.fragments(path)) else None
     if program is not None and program.trains and bool(program.trainer or program.loop):
         return True

@@ -40,7 +40,7 @@ _MAKES = re.compile(r"\b(?:get_peft_model|PeftModel\w*\.from_pretrained|LoraConf
 _ADAPTS = re.compile(
     r"lora|peft|(?<!Logger)(?<!HTTP)(?<!Type)(?<!HTTP_)adapter|prefix_?(?:tun|enc|proj)|p_?tuning|prompt_?tun|soft_?prompt|ia3"
     r"|load_in_[48]bit|bitsandbytes(?![ \t]+as\b|\.optim)"
-    r"|bnb_|freez|\bfrozen\b(?![ \t]*=[ \t]*True)",
+    r"|\bbnb_(?!8bit)|freez|\bfrozen\b(?![ \t]*=[ \t]*True)",
     re.IGNORECASE,
 )
 
@@ -57,10 +57,12 @@ _OTHER_MODEL = re.compile(
     r"(?:\b|_)(?:ref|reference|teacher|old|initial|sft|frozen|reward|rm|critic|judge)(?:\b|_)", re.IGNORECASE
 )
 
+_FREEZES_BY_CALL = re.compile(r"\.(\w{0,40}fr(?:eez|oz)\w{0,40})\(")
+
 _LOOP = re.compile(r"[ \t]*for\b[^\n]{0,200}?\bin\b([^\n]*)")
 
 _OFF = re.compile(
-    r"^[ \t]+(\w+)[ \t]*:[ \t]*(?:Optional\[)?bool\]?[ \t]*=[ \t]*(?:field\([ \t]*default[ \t]*=[ \t]*)?False\b",
+    r"^[ \t]+(\w+)[ \t]*:[ \t]*(?:Optional\[)?bool\]?[ \t]*=[ \t]*(?:field\(\s{0,80}default[ \t]*=[ \t]*)?False\b",
     re.MULTILINE,
 )
 
@@ -98,9 +100,8 @@ def way(texts: list[str], options: Table[str, Given], whole: bool) -> Way | None
         )
     if not asked and (word := adapted(texts)):
         return Way(word, None)
-    frozen_not = [name for name in options if _FREEZING.fullmatch(name) and truth(options[name][1]) is False]
-    if frozen_not:  # nothing but the word stands there
-        texts = [re.sub(rf"\b(?:{'|'.join(map(re.escape, frozen_not))})\b", "", text) for text in texts]
+    if whole:  # nothing of the program's own freezes
+        texts = _without_freezing(texts)
     if not whole or _ADAPTS.search(texts[0]):
         return None
     for text in map(_without_parameter, texts[1:]):
@@ -158,6 +159,13 @@ def _is_compared(name: str, texts: list[str]) -> bool:
 def _without_parameter(text: str) -> str:
     """Without what a class asks of an adapter's configuration of which nobody gives it one."""
     return _OF_PARAMETER.sub("", text) if _PARAMETER.search(text) else text
+
+
+def _without_freezing(texts: list[str]) -> list[str]:
+    """Without the words of freezing, but for the methods of a library's that freeze."""
+    called = {name for text in texts for name in _FREEZES_BY_CALL.findall(text)}
+    called -= {name for name in called if any(f"def {name}(" in text for text in texts)}
+    return [_FREEZING.sub(lambda one: one[0] if one[0] in called else "", text) for text in texts]
 
 
 def _is_of_another(text: str, found: re.Match[str]) -> bool:

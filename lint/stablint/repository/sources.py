@@ -22,7 +22,7 @@ from stablint.repository.programs import programs_of
 from stablint.repository.readers import placed
 from stablint.repository.referrers import content
 from stablint.syntax.python import reader as python_reader
-from stablint.syntax.tree import Mapping, Module
+from stablint.syntax.tree import Call, Mapping, Module
 
 _MOST = 40  # modules of one program
 
@@ -90,7 +90,8 @@ class Sources:
                 made = python_reader.module(source.text)
                 document = next(iter(self._files.documents(source.path)), None)
                 otherwise = by_environment(source.text)
-                for call in made.calls if isinstance(made, Module) else ():
+                # an object of settings is made of what the command says
+                for call in sorted(made.calls, key=_of_a_class) if isinstance(made, Module) else ():
                     if call.name in ("argparse.options", "dataclass.options") and document is not None:
                         entries = (with_default(entry, otherwise) for entry in call.arguments.entries)
                         self._known[source.path] += [Given(document, entry) for entry in entries]
@@ -188,6 +189,10 @@ class Sources:
             inside = discover.locate(up + "/".join(parts[:-1] or parts), beside, self._files.reach(beside))
             return [beside] if inside is not None and os.path.isdir(inside) else []
         return found
+
+
+def _of_a_class(call: Call) -> bool:
+    return call.name == "dataclass.options"
 
 
 def _imports(text: str) -> Iterator[str]:

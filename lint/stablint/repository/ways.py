@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from collections.abc import Mapping as Table
 
 from stablint.assemble.files import Files, Told
+from stablint.frameworks import own
 from stablint.frameworks.fragment import Fragment
 from stablint.repository import method, named
 from stablint.repository.given import given_by, said_by, stated
@@ -41,7 +42,8 @@ class Ways:
         sources, whole = self._sources.closure(program)
         texts = [_COMMENT.sub("", one.text) for one in sources]
         options = self._sources.options(sources, given)
-        is_frozen = method.frozen(texts, options)
+        read = {name: one for name, one in given.items() if any(own.reads(text, name) for text in texts)}
+        is_frozen = method.frozen(texts, {**read, **options})
         way = method.way(texts, {**method.switches(given, options, texts), **options}, whole and not is_frozen)
         document = next(iter(self._files.documents(program)), None)
         plain = whole and _CASTS.search("".join(texts)) is None

@@ -127,7 +127,10 @@ def _meet(name: str, block: Block, ends: list[Held | None]) -> Held | None:
         one_place = len({(one.start, one.end) for one in known}) == 1  # else one edit would not change them all
         return known[0]._replace(editable=known[0].editable and one_place, presumed=any(one.presumed for one in known))
     others = [end for end in ends if not isinstance(end, Definition)]
-    given = all(from_caller(end) and (end is not None or all(one.presumed for one in known)) for end in others)
+    sure = all(one.presumed for one in known)
+    given = all(from_caller(end) and (end is not None or sure) for end in others)
+    # `EPOCHS=$2; if [ "$1" = debug ]; then EPOCHS=1; fi`: another variable decides, not who gives this one
+    given = given and (sure or block.kind == "loop" or not from_caller(block.start.get(name)))
     if given and texts == {""}:  # filled in by the caller, or there is no run
         return next((end for end in others if end is not None), Unknown(f"`${name}`{GIVEN}"))
     if given and len({(one.start, one.end) for one in known}) == len(texts) == 1:
