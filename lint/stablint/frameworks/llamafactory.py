@@ -59,6 +59,10 @@ def lower(block: Block, layer: str = "file", command: str = "") -> Fragment:
     if block.kind == "flags":  # keys of a file are compared whole (0.9.5 hparams/parser.py, parse_dict)
         block = in_full(block, ROWS, ("llamafactory.train", "llamafactory.infer"))
     statements = tuple(lower_mapping(block, ROWS, layer, huggingface.training_row, flags=block.kind == "flags"))
+    if block.kind == "flags" and "export_model.py" in " ".join((*getattr(block.origin, "words", ()), block.name)):
+        place = Place(block.document, "export", block.start, block.end, None, ("export",))  # a script of its own before 0.7.1
+        said = Explicit(place, layer, block.number)
+        statements += (Statement("launch.command", "export", "export", said),)
     sets, tables = _rows(block, statements)
     no_training = bool(keys & _NO_TRAINING) and "stage" not in keys
     state = OPEN if block.mapping.open or no_training else CLOSED

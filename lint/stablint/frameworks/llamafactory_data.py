@@ -120,6 +120,8 @@ def _of_set(block: Block, entry: Entry, table: Mapping) -> Iterator[Statement]:
     if ending is not None:
         yield _said(block, "ending", name, ending, stated["file_name"])
     at = stated.get("columns", stated.get("formatting", entry))
+    if "kto_tag" in columns:
+        yield _said(block, "labelled", name, columns["kto_tag"] is not None, at)
     main = "messages" if formatting in _TURNS else "prompt" if formatting == "alpaca" else ""
     if main and main in columns:
         yield _said(block, main, name, columns[main] or "none", at)

@@ -21,7 +21,7 @@ _LAUNCHERS = {"torchrun": "torchrun", "deepspeed": "deepspeed", "accelerate": "a
               "llamafactory-cli": "llamafactory-cli", "swift": "swift", "megatron": "swift", "trl": "trl", "axolotl": "axolotl"}  # fmt: skip
 # They start torchrun with what these variables say (ms-swift swift/cli/main.py, LLaMA-Factory launcher.py, xtuner's train command).
 _BY_ENVIRONMENT = frozenset({"swift", "llamafactory-cli", "xtuner"})
-_VARIABLES = {"NPROC_PER_NODE": "launch.processes_per_node", "NNODES": "launch.nodes"}
+_VARIABLES = {"NPROC_PER_NODE": "launch.processes_per_node", "NNODES": "launch.nodes", "NODE_RANK": "launch.node_rank"}
 # trl/accelerate_configs/*.yaml: what the names behind `trl … --accelerate_config` stand for.
 _ZERO = {"zero1": 1, "zero2": 2, "zero3": 3}
 # Flags that the launchers hold against each other, and refuse together or apart (deepspeed 0.19.8 launcher/runner.py, torch distributed/run.py).
