@@ -60,9 +60,11 @@ def lower(block: Block, layer: str = "file", command: str = "") -> Fragment:
         block = in_full(block, ROWS, ("llamafactory.train", "llamafactory.infer"))
     statements = tuple(lower_mapping(block, ROWS, layer, huggingface.training_row, flags=block.kind == "flags"))
     if block.kind == "flags" and "export_model.py" in " ".join((*getattr(block.origin, "words", ()), block.name)):
-        place = Place(block.document, "export", block.start, block.end, None, ("export",))  # a script of its own before 0.7.1
-        said = Explicit(place, layer, block.number)
-        statements += (Statement("launch.command", "export", "export", said),)
+        place = Place(
+            block.document, "export", block.start, block.end, None, ("export",)
+        )  # a script of its own before 0.7.1
+        origin = Explicit(place, layer, block.number)
+        statements += (Statement("launch.command", "export", "export", origin),)
     sets, tables = _rows(block, statements)
     no_training = bool(keys & _NO_TRAINING) and "stage" not in keys
     state = OPEN if block.mapping.open or no_training else CLOSED
