@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from stablint.base.knowledge import load
+from stablint.hazard.hints import is_meant_by
 from stablint.run.releases.pep440 import release_key
 from stablint.run.releases.reader_keys import Reader, reader, synonyms
 
@@ -88,7 +91,7 @@ def test_a_synonym_is_a_name_of_that_framework_in_some_release() -> None:
         "openrlhf": ("openrlhf.train_sft", "openrlhf.train_ppo_ray"), "litgpt": ("litgpt.finetune_lora",), "torchtune": ("torchtune.components",),
     }  # fmt: skip
     beside = {"torchtune": "models.llama3.lora_llama3_8b."}  # its names are those of components
-    groups = [group for groups in load("synonyms").values() for group in groups]
+    groups = [{**group, "values-differ": []} for groups in load("synonyms").values() for group in groups]
     for group in groups:
         for library, names in group.items():
             readers = [found for owner in owners.get(library, ()) if (found := reader(owner)) is not None]
@@ -102,3 +105,43 @@ def test_synonyms_are_those_of_the_framework() -> None:
     assert synonyms("cutoff_len", "axolotl") == ("sequence_len",)
     assert synonyms("cutoff_len", "llamafactory") == ()
     assert synonyms("no_such_key", "axolotl") == ()
+    assert synonyms("neft_alpha", "llamafactory") == ("neftune_noise_alpha",)
+    assert synonyms("checkpoint_dir", "llamafactory")[0] == "adapter_name_or_path"
+
+
+def test_a_name_whose_values_differ_is_told_and_not_written() -> None:
+    assert synonyms("load_in_4bit", "llamafactory") == ("quantization_bit",)
+    assert synonyms("load_in_4bit", "llamafactory", alike=True) == ()
+    assert synonyms("quantization_bit", "ms-swift", alike=True) == ("quant_bits",)
+    assert synonyms("use_flash_attn", "ms-swift", alike=True) == ()
+
+
+def test_no_name_that_somebody_has_is_written_as_another() -> None:
+    """Every setting of every framework, before every other framework: what resembles it is not put in its place."""
+    names = sorted(set(load("reader-names")) | set(load("field-names")))
+    near = [
+        (one, other)
+        for pair in [*pairwise(names), *_ALIKE]
+        for one, other in [pair, pair[::-1]]
+        if is_meant_by(one, other, written=True) and one.replace("_", "").lower() != other.replace("_", "").lower()
+    ]
+    assert near == [] and len(names) > 3000
+
+
+_ALIKE = [
+    ("neft_alpha", "eaft_alpha"), ("enable_gradient_checkpointing", "disable_gradient_checkpointing"), ("use_dora", "use_mora"),
+    ("swanlab_project", "wandb_project"), ("adam_beta3", "adam_beta2"), ("cpo_alpha", "rpo_alpha"), ("val", "eval"),
+]  # fmt: skip
+
+
+def test_what_is_meant_by_a_name() -> None:
+    for one, other in _ALIKE:
+        assert not is_meant_by(one, other), one
+    for one, other in [
+        ("learning_rat", "learning_rate"),
+        ("gradient_acumulation_steps", "gradient_accumulation_steps"),
+        ("loraR", "lora_r"),
+    ]:
+        assert is_meant_by(one, other, written=True), one
+    for one, other in [("max_seq_len", "max_seq_length"), ("tensor_parallel_size", "vllm_tensor_parallel_size")]:
+        assert is_meant_by(one, other) and not is_meant_by(one, other, written=True)

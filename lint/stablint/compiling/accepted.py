@@ -12,6 +12,7 @@ from typing import Any
 from stablint.compiling.reading import read_yaml
 from stablint.run.releases.pep440 import release_key
 
+DIFFER = "values-differ"
 READS = ("keys", "releases", "values.json")
 
 
@@ -20,6 +21,7 @@ def compile_accepted(folder: Path) -> dict[str, object]:
     listed = read_yaml(folder / "releases" / "versions.yaml")
     meant = read_yaml(folder / "releases" / "meant.yaml")
     result: dict[str, object] = {}
+    names: set[str] = set()
     for path in sorted(source.glob("*.json")):
         document = json.loads(path.read_text(encoding="utf-8"))
         order: list[str] = document["releases"]
@@ -28,6 +30,8 @@ def compile_accepted(folder: Path) -> dict[str, object]:
         ahead = [version for version in order if ".dev" in version]
         for reader, entry in document["classes"].items():
             keys = {key: [_span(order, span) for span in spans] for key, spans in entry["fields"].items()}
+            if reader not in ("names", "modules"):
+                names.update(key.rpartition(".")[2] for key in keys)
             offered_ever = "\n".join(["", *keys, ""]) if reader == "names" else ""
             if reader == "names":
                 keys = {key: spans for key, spans in keys.items() if _is_telling(key, spans)}
@@ -46,6 +50,7 @@ def compile_accepted(folder: Path) -> dict[str, object]:
                 "keys": keys,
                 "offered": offered_ever,
             }
+    result["reader-names"] = sorted(names)
     result["synonyms"] = _synonyms(read_yaml(source / "synonyms.yaml"))
     result["values"] = json.loads((folder / "values.json").read_text(encoding="utf-8"))
     result["kinds"] = read_yaml(source / "kinds.yaml")
@@ -82,7 +87,7 @@ def _synonyms(rows: list[dict[str, Any]]) -> dict[str, list[dict[str, list[str]]
     """Key → the groups that it stands in, each as library → names."""
     result: dict[str, list[dict[str, list[str]]]] = {}
     for row in rows:
-        group = {name: words if isinstance(words, list) else [words] for name, words in row.items()}
+        group = {name: words if isinstance(words, list) else [words] for name, words in row.items() if name != DIFFER}
         for word in dict.fromkeys(word for words in group.values() for word in words):
-            result.setdefault(word, []).append(group)
+            result.setdefault(word, []).append({**group, DIFFER: [str(row[DIFFER])]} if DIFFER in row else group)
     return result

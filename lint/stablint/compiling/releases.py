@@ -74,6 +74,14 @@ def compile_releases(folder: Path) -> dict[str, object]:
     spellings["deepspeed"] = {**_short_names(libraries), **spellings.get("deepspeed", {})}
     named = sorted({name for owners in keys.values() for name in owners})
     numbers = {name: index for index, name in enumerate(named)}
+    result["field-names"] = sorted(
+        {
+            field.rpartition(".")[2]
+            for one in libraries
+            for entry in one["classes"].values()
+            for field in entry["fields"]
+        }
+    )
     result["keys"] = {
         "classes": named,
         "keys": {field: [numbers[n] for n in owners] for field, owners in sorted(keys.items())},

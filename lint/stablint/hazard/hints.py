@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 
+from stablint.base.knowledge import load
 from stablint.base.language import gettext
 from stablint.base.libraries import difflib
-from stablint.base.light import TYPE_CHECKING
+from stablint.base.light import TYPE_CHECKING, Pattern
 from stablint.run.fact import Explicit
 from stablint.run.releases.allowed import known_keys, listed_keys
 from stablint.run.releases.fields import renamed
@@ -56,6 +57,62 @@ _ALIKE = 0.8  # of 1.0: worth a question; `max_seq_len` and `max_seq_length` are
 A_SLIP = 0.85  # a slip of the hand or a forgotten word; `reward_model_0` and `reward_model_type` are 0.84 alike
 
 
+_WORD = Pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+\d*|\d+[a-z]*")
+# With one of these a name says the opposite.
+_NOT = frozenset(["disable", "no", "non", "not", "skip", "without"])
+_A_FORM = 3  # letters that an abbreviation keeps: `len`, `opt`
+
+
+@lru_cache(maxsize=1)
+def _names() -> tuple[frozenset[str], frozenset[str]]:
+    """Every name that a class or reader ever had, and the words that they are made of."""
+    names = frozenset(load("field-names")) | frozenset(load("reader-names"))
+    return names, frozenset(word for name in names for word in _words(name))
+
+
+def _words(name: str) -> list[str]:
+    return [word.lower() for word in _WORD.findall(name)]
+
+
+def is_meant_by(word: str, name: str, written: bool = False) -> bool:
+    """Whether a name may be proposed for one that resembles it: no word of one stands in the other's place that is a word of its own, as `neft` in that
+    of `eaft` and `train` in that of `eval`. `written`: whether it may be put there, which a name that some class or reader has never is."""
+    ours, theirs = _words(word), _words(name)
+    if "".join(ours) == "".join(theirs):
+        return True
+    names, words = _names()
+    known = word in names
+    if known and written:
+        return False
+    for kind, a, b, c, d in difflib.SequenceMatcher(None, ours, theirs, autojunk=False).get_opcodes():
+        left, right = ours[a:b], theirs[c:d]
+        if kind == "replace" and len(left) == len(right):
+            if not all(_is_form(x, y) or _is_slip(x, y, words) for x, y in zip(left, right, strict=True)):
+                return False
+        elif kind == "replace":
+            x, y = "".join(left), "".join(right)
+            if x != y and (len(left) > 1 or not _is_slip(x, y, words)):
+                return False
+        elif kind == "delete" and ((known or written) or not _NOT.isdisjoint(left)):
+            if not _NOT.isdisjoint(left) or any(x in words for x in left):
+                return False
+        elif kind == "insert" and ((known and a > 0) or not _NOT.isdisjoint(right)):
+            return False
+    return True
+
+
+def _is_form(x: str, y: str) -> bool:
+    """Whether one is the other cut short or with an ending: `len` and `length`, `step` and `steps`."""
+    short, long = sorted((x, y), key=len)
+    return len(short) >= _A_FORM and long.startswith(short)
+
+
+def _is_slip(x: str, y: str, words: frozenset[str]) -> bool:
+    """Whether a hand may have slipped over one word of a name, which then is no word."""
+    digits = [[letter for letter in one if letter.isdigit()] for one in (x, y)]
+    return x not in words and digits[0] == digits[1] and difflib.SequenceMatcher(None, x, y).ratio() >= 0.6
+
+
 # What a key is called under which somebody writes to readers, with whatever marks and numbers around it: `_comment_2`, `//note`.
 _REMARK = frozenset(
     ["about", "author", "comment", "comments", "desc", "description", "doc", "docs", "explanation", "help", "hint", "info", "memo", "note", "notes",
@@ -77,8 +134,10 @@ def suggestion(item: SettingSubject, choose: Callable[..., str | None] = nearest
     if item.item_unknown() is not True or is_remark(item):
         return None
     set_already = stated_beside(item)
+    word, written = item.spelled.rpartition(".")[2], cutoff >= A_SLIP
     names = [last for name in siblings(item) if (last := name.rpartition(".")[2]) not in set_already]
-    return choose(item.spelled.rpartition(".")[2], names, cutoff)
+    near = choose(word, names, cutoff)
+    return near if near is not None and is_meant_by(word, near, written) else None
 
 
 def correction(item: SettingSubject) -> str | None:

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from stablint.base.language import gettext
-from stablint.hazard.hints import A_SLIP, at_latest, close, is_meant, there_from
+from stablint.hazard.hints import A_SLIP, at_latest, close, is_meant, is_meant_by, there_from
 from stablint.hazard.setting_subject import SettingSubject
 from stablint.run.fact import Explicit
 from stablint.run.framework import framework as record_of
@@ -163,27 +163,29 @@ class KeySubject(SettingSubject):
             return None
         above, _, last = self.spelled.rpartition(".")
         known, beside = self._known(above)
-        stated = self._stated()
+        stated, written = self._stated(), cutoff >= A_SLIP
         for one in self.readers:
-            for name in synonyms(self.spelled, one.library):
+            for name in synonyms(self.spelled, one.library, written):
                 if (name in known or _of_base(one, name)) and name not in stated:
                     return name
-            for name in synonyms(last, one.library) if above else ():  # within the same section
+            for name in synonyms(last, one.library, written) if above else ():  # within the same section
                 if f"{above}.{name}" in known:
                     return name
-        if self.key_since() is not None:
-            return None  # what a newer release has is no slip
+        if self.key_since() is not None or (written and self.key_suggestion() in self._synonyms(last)):
+            return None  # what a newer release has is no slip, nor is a name whose values are others
         near = [name for name in close(last, list(beside), cutoff) if beside[name] not in stated]
-        if near:
-            return near[0]
         # `adam_eps` for `adam_epsilon`, `max_length` for `max_len`
         longer = (
             sorted((name for name in beside if len(name) >= 7 and _begins(name, last)), key=len)
             if len(last) >= 7
             else []
         )
-        clear = bool(longer) and all(name.startswith(longer[0]) for name in longer)
-        return longer[0] if clear and beside[longer[0]] not in stated else None
+        if longer and all(name.startswith(longer[0]) for name in longer) and beside[longer[0]] not in stated:
+            near.append(longer[0])
+        return next((name for name in near if is_meant_by(last, name, written)), None)
+
+    def _synonyms(self, last: str) -> set[str]:
+        return {name for one in self.readers for key in (self.spelled, last) for name in synonyms(key, one.library)}
 
     def key_company(self) -> int:
         """How many other keys of the text are gone as well; -1 where one of them stands before this one and speaks for all."""

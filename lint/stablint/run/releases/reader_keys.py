@@ -245,7 +245,16 @@ def reader(name: str) -> Reader | None:
     return _readers[name]
 
 
-def synonyms(key: str, library: str) -> tuple[str, ...]:
-    """What other frameworks call so, by the names of this one."""
+def _differ(said: list[str], own: bool) -> bool:
+    return said == ["always"] or (bool(said) and not own)
+
+
+def synonyms(key: str, library: str, alike: bool = False) -> tuple[str, ...]:
+    """What other frameworks call so, by the names of this one; first what it called so itself. `alike`: only where both take the same values."""
     groups: list[dict[str, list[str]]] = load("synonyms").get(key, [])
+    groups = sorted(groups, key=lambda group: key not in group.get(library, ()))
+    if alike:
+        groups = [
+            group for group in groups if not _differ(group.get("values-differ", []), key in group.get(library, ()))
+        ]
     return tuple(dict.fromkeys(name for group in groups for name in group.get(library, ()) if name != key))
