@@ -20,7 +20,10 @@ from stablint.syntax import embedded, limits
 from stablint.syntax.tree import Seen, Text
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from stablint.report.progress import Watch
+    from stablint.run.world import Run
 
 _BITES = {"parse": 0, "start": 1, "save": 2, "hours": 3, "never-visibly": 4}
 _RANK = {"error": 0, "warning": 1, "info": 2}
@@ -38,7 +41,9 @@ def diagnostics(
     kept: Told | None = None,
     purse: limits.Purse | None = None,
     watch: Watch | None = None,
+    runs: Sequence[Run] = (),
 ) -> tuple[Diagnostic, ...]:
+    """`runs`: all that there are, those that no finding is of as well."""
     groups: dict[tuple[Any, ...], list[Finding]] = {}
     for finding in findings:
         key = faults.guard(f"{REPORTING} {finding.hazard.code}", finding.place.document.text, None, _key, finding)
@@ -48,7 +53,45 @@ def diagnostics(
     purse = limits.Purse(limits.REREAD) if purse is None else purse
     each = groups.values() if watch is None else watch(groups.values(), len(groups), "findings")
     merged = [(group[0], made) for group in each if (made := _once(group, faults, kept, purse)) is not None]
-    return tuple(sorted(_whole(merged), key=order))
+    return tuple(sorted(_own(_whole(merged), runs), key=order))
+
+
+def _own(told: list[Diagnostic], runs: Sequence[Run]) -> list[Diagnostic]:
+    """What other runs read in the same place, and is right for them, is not rewritten for the sake of one."""
+    faulty: dict[tuple[str, str, int], set[str]] = {}
+    for one in told:
+        faulty.setdefault(_place(one), set()).update(one.runs)
+    wanted = {file.text.path for one in told if _is_written(one.fix) and one.fix for file in one.fix.files}
+    readers: dict[str, dict[tuple[int, int], set[str]]] = {path: {} for path in wanted}
+    for run in runs if wanted and len(runs) > 1 else ():
+        for fact in run.explicit.values():
+            for statement in fact.sources:
+                place = statement.origin.place if isinstance(statement.origin, Explicit) else None
+                if place is not None and place.entry is not None and place.document.text.path in readers:
+                    span = (place.entry.key_start, max(place.end, place.entry.value.end))
+                    readers[place.document.text.path].setdefault(span, set()).add(run.id)
+    return [_by_hand(one) if _is_anothers(one, readers, faulty[_place(one)]) else one for one in told]
+
+
+def _place(one: Diagnostic) -> tuple[str, str, int]:
+    return one.code, one.text.path if one.text is not None else "", one.start
+
+
+def _is_anothers(one: Diagnostic, readers: dict[str, dict[tuple[int, int], set[str]]], faulty: set[str]) -> bool:
+    """Whether the repair rewrites what a run reads in which it is no fault."""
+    return any(
+        start < edit.end and edit.start < end and not named <= faulty
+        for file in (one.fix.files if one.fix and _is_written(one.fix) and one.runs else ())
+        for (start, end), named in readers[file.text.path].items()
+        for edit in file.edits
+    )
+
+
+def _by_hand(one: Diagnostic) -> Diagnostic:
+    assert one.fix is not None
+    return one._replace(
+        fix=Fix("manual", one.fix.title, (), gettext("other runs read it too, and there it is no fault"))
+    )
 
 
 _BY_HAND = "other names in this text have to be brought to the same release by hand"

@@ -399,7 +399,7 @@ def _report(
     if judged.findings:  # else the modules that word and mend a finding are not loaded
         report = report._replace(
             diagnostics=diagnostics.diagnostics(
-                judged.findings, files.faults, files.kept.told, files.kept.reread, watch
+                judged.findings, files.faults, files.kept.told, files.kept.reread, watch, judged.runs
             )
         )
     spoken = {path: files.documents(path) for path in look.entries if "stablint:" in files.documents(path)[0].text.text}

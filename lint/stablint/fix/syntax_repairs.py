@@ -100,6 +100,12 @@ def _without_word(place: Place) -> list[Edit]:
     return _without_comment(place._replace(start=mark, end=ends.end()))
 
 
+def _with_commas(place: Place) -> list[Edit]:
+    """A comma behind each of several texts but the last."""
+    texts = list(re.finditer(r"""(["'])[^"']*\1""", place.document.text.text[place.start : place.end]))
+    return [Edit(place.start + one.end(), place.start + one.end(), ",") for one in texts[:-1]]
+
+
 def _only_the_last(place: Place) -> list[Edit]:
     """Of duplicate keys the last one counts: the others go."""
     document = place.document
@@ -123,6 +129,7 @@ _MENDS: dict[str, Callable[[Place], list[Edit]]] = {
     "shell-windows-lines": _plain_line_ends,
     "json-trailing-comma": _without,
     "json-comment": _without_comment,
+    "python-missing-comma": _with_commas,
     "duplicate-key": _only_the_last,
     "unused-suppression": _without_word,
 }

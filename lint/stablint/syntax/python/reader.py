@@ -12,6 +12,7 @@ from stablint.syntax.python import places as python_places
 from stablint.syntax.python import values as python_values
 from stablint.syntax.python import written as written_python
 from stablint.syntax.tree import (
+    Call,
     Document,
     Entry,
     Mapping,
@@ -111,11 +112,28 @@ def module(
     if written is not None and "dump" in source:
         written += written_python.written(tree, names, values)
     if problems is not None:
-        problems += values.spent.problems.values()
+        problems += (*values.spent.problems.values(), *_commas(calls, source))
     return Module(
         tuple(calls), Mapping(tuple(entries), 0, len(source)), Notes(), suites.holds_tests(tree),
         functions.functions(names, values.places, source), functions.alone(names, values.places, source), settable.classes(values),
     )  # fmt: skip
+
+
+_LISTS = ("target_modules", "modules_to_save", "exclude_modules", "feedforward_modules", "lora_target_modules")
+
+
+def _commas(calls: list[Call], source: str) -> list[Problem]:
+    """Lists of a model's modules in which two names stand without a comma between them."""
+    found: dict[int, Problem] = {}
+    for call in calls:
+        for key in _LISTS:
+            listed = call.arguments.get(key)
+            for item in listed.items if isinstance(listed, Sequence) else ():
+                value = item.value if isinstance(item, Scalar) else None
+                if isinstance(value, Unknown) and value.reason == python_values.RUNS_TOGETHER:
+                    words = f"a comma is missing: `{' '.join(source[item.start : item.end].split())}` is one text to Python, the name of no module"
+                    found[item.start] = Problem("python-missing-comma", words[:200], item.start, item.end)
+    return list(found.values())
 
 
 # More than half of all calls; no library that trains has any of them. Options of parsers are read where they are used.

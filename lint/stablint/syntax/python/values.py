@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable
 
 from stablint.syntax import limits
@@ -38,6 +39,8 @@ def _gives_data(call: Call) -> bool:
     return call.name.rpartition(".")[2] in _DATA
 
 
+RUNS_TOGETHER = "a comma is missing between two texts"
+_RUN_TOGETHER = re.compile(r"""(["'])[\w.]{1,80}\1(?:\s{1,200}(["'])[\w.]{1,80}\2){1,40}""")
 _SPECIAL_TOKENS = frozenset({"pad_token", "pad_token_id"})
 
 
@@ -503,10 +506,19 @@ class Values(Calls):
 
     # Collections and calls
 
+    def _runs_together(self, node: ast.expr) -> Scalar | None:
+        """An item of several names in quotes with nothing between them: Python makes one text of them, and two are meant."""
+        if not isinstance(node, ast.Constant) or type(node.value) is not str:
+            return None
+        start, end = self.places.start(node), self.places.end(node)
+        if end - start < len(node.value) + 4 or not _RUN_TOGETHER.fullmatch(self.source, start, end):
+            return None
+        return Scalar(Unknown(RUNS_TOGETHER), start, end, "unknown", False)
+
     def sequence(self, node: ast.List, scope: Scope) -> Node:
         if any(isinstance(item, ast.Starred) for item in node.elts):
             return self.unknown(node, "computed when the program runs")
-        items = [self.value(item, scope) for item in node.elts]
+        items = [self._runs_together(item) or self.value(item, scope) for item in node.elts]
         return self.weigh(Sequence(tuple(items), self.places.start(node), self.places.end(node)), items)
 
     def mapping(self, node: ast.Dict, scope: Scope) -> Node:
