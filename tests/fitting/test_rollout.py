@@ -257,4 +257,4 @@ def test_a_file_that_is_one_of_two_kinds_of_answering_is_no_supervised_one(tmp_p
     assert told.reading is not None and any("one of grpo, rloo" in one for one in told.reading.assumptions)
     assert part(told, MOMENTS[1], "reference") == part(told, MOMENTS[1], "weights") > 0.0
     with_engine = answer(world(tmp_path / "vllm", {"grpo.yaml": f"{text}use_vllm: true\n"}, gpus=[CARD]), CARD)
-    assert with_engine.estimate is None and "vllm_mode" in with_engine.why
+    assert with_engine.estimate is None and "vllm_gpu_memory_utilization" in with_engine.why

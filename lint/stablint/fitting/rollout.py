@@ -132,7 +132,14 @@ def engine(
     weights too (vllm-project/vllm 0012cf69 v1/worker/gpu_worker.py, determine_available_memory: allocated_bytes.all.peak): the low end.
     """
     of = names(w)
-    if not _answers_here(w, of):
+    here = _answers_here(w, of)
+    if here is None:
+        assumed.append(
+            gettext(
+                "whether vLLM runs on the cards that train depends on the release ({name}): on others at the low end"
+            ).format(name=of.place)
+        )
+    elif not here:
         return Held(NO_SHARE, NO_SHARE)
     if not _by_engine(w, of):
         return Held(NO_SHARE, _cached(w, shape, batch, length))
@@ -154,21 +161,18 @@ def engine(
         return Held(mine, mine)
     least = max(2.0 * shape.parameters / _split(w, of), taken - base)
     mine = Range(*(one + more for one, more in zip((min(least, taken), taken, taken), _GRAPHS, strict=True)))
-    return Held(_ASLEEP if _sleeps(w, of) else mine, mine)
+    held = Held(_ASLEEP if _sleeps(w, of) else mine, mine)
+    return held if here else Held(*(one._replace(low=0.0) for one in held))
 
 
-def _answers_here(w: World, of: Rollout) -> bool:
-    """Whether the answers are written on the cards that train."""
+def _answers_here(w: World, of: Rollout) -> bool | None:
+    """Whether the answers are written on the cards that train; None where releases differ and none is stated."""
     if not of.place or not _by_engine(w, of):
         return True
     mode = w.value(of.place)
     if mode == "server" or (mode is ABSENT and w.at_least(_TRAINERS, "0.18.0") is False):  # it had a card of its own
         return False
-    if mode != "colocate":
-        raise Unsaid(
-            gettext("whether vLLM runs on the cards that train depends on the release ({name})").format(name=of.place)
-        )
-    return True
+    return True if mode == "colocate" else None
 
 
 def _by_engine(w: World, of: Rollout) -> bool:

@@ -68,7 +68,7 @@ def lower(block: Block, layer: str = "file", command: str = "") -> Fragment:
         block, ROWS, ("ms-swift.megatron" if megatron else "ms-swift.train",)
     )  # a file becomes flags as well
     statements = tuple(lower_mapping(block, ROWS, layer, huggingface.training_row, flags=flags))
-    statements = (*_sharded(statements), *_stage(block, layer, command, statements), *_handed(block, layer))
+    statements = (*_sharded(_named(statements)), *_stage(block, layer, command, statements), *_handed(block, layer))
     if (
         "quant_bits" in keys and "quant_method" not in keys and not block.mapping.open
     ):  # a number without a method quantises nothing
@@ -82,6 +82,33 @@ def lower(block: Block, layer: str = "file", command: str = "") -> Fragment:
         {"training": (huggingface.BASE,), **_switched_on(stated)}, (*huggingface.links(statements), *_fsdp_file(statements)), entry=True,
         framework="ms-swift" if not keys & _ONLY_SECOND else "ms-swift-2",
     )  # fmt: skip
+
+
+# Names of models in 1.x and 2.x that do not say the size, or not the line, of the model behind them (ms-swift 1.5.1 and 2.6.1 swift/llm/utils/model.py,
+# register_model); 419 of their 465 names are those of the checkpoints but for letters.
+_NAMED = {
+    "mixtral-7b-moe": "mistralai/Mixtral-8x7B-v0.1", "mixtral-7b-moe-chat": "mistralai/Mixtral-8x7B-Instruct-v0.1",
+    "mixtral-moe-7b": "mistralai/Mixtral-8x7B-v0.1", "mixtral-moe-7b-instruct": "mistralai/Mixtral-8x7B-Instruct-v0.1",
+    "mixtral-moe-7b-aqlm-2bit-1x16": "ISTA-DASLab/Mixtral-8x7b-AQLM-2Bit-1x16-hf", "openbuddy-mixtral-moe-7b-chat": "mistralai/Mixtral-8x7B-v0.1",
+    "qwen1half-moe-a2_7b": "Qwen/Qwen1.5-MoE-A2.7B",
+    "qwen1half-moe-a2_7b-chat": "Qwen/Qwen1.5-MoE-A2.7B-Chat",
+    "phi2-3b": "microsoft/phi-2", "phi3-4b-128k-instruct": "microsoft/Phi-3-mini-128k-instruct", "phi3-4b-4k-instruct": "microsoft/Phi-3-mini-4k-instruct",
+    "marco-o1": "AIDC-AI/Marco-o1", "minicpm-v-v2-chat": "openbmb/MiniCPM-V-2", "minicpm-v-v2_5-chat": "openbmb/MiniCPM-Llama3-V-2_5",
+    "minicpm-v-v2_6-chat": "openbmb/MiniCPM-V-2_6",
+}  # fmt: skip
+
+
+def _named(statements: tuple[Statement, ...]) -> Iterator[Statement]:
+    """Where no model is named, 1.x and 2.x take it from `model_type`, which from 3.0 on is an architecture beside one that has to be named."""
+    yield from statements
+    of_type = next((one for one in statements if one.fact == "training.model_type"), None)
+    if (
+        of_type is not None
+        and isinstance(of_type.value, str)
+        and not any(s.fact == "model.name_or_path" for s in statements)
+    ):
+        name = _NAMED.get(of_type.value, of_type.value.replace("qwen1half", "qwen1.5"))
+        yield of_type._replace(fact="model.name_or_path", value=name)
 
 
 _MERGES: dict[str, Row | tuple[Row, ...]] = {
@@ -122,7 +149,7 @@ _FSDP2: dict[str, object] = {
 }  # fmt: skip
 
 
-def _sharded(statements: tuple[Statement, ...]) -> Iterator[Statement]:
+def _sharded(statements: Iterator[Statement]) -> Iterator[Statement]:
     """`fsdp: fsdp2` and `fsdp: FILE` switch FSDP on; the name says its options, too."""
     options: list[Statement] = []
     for one in statements:

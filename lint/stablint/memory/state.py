@@ -50,9 +50,18 @@ class State(NamedTuple):
 
 
 def full(
-    parameters: int, dtype: str, optimizer: str, *, stage: int, processes: int, deepspeed: bool, offloaded: bool = False
+    parameters: int,
+    dtype: str,
+    optimizer: str,
+    *,
+    stage: int,
+    processes: int,
+    deepspeed: bool,
+    offloaded: bool = False,
+    copies: int = 0,
 ) -> State:
-    """One card's share when every weight is trained. Stage 3 stands for FSDP's full sharding too; `offloaded` states lie in the host's memory."""
+    """One card's share when every weight is trained. Stage 3 stands for FSDP's full sharding too; `offloaded` states lie in the host's memory; so many
+    `copies` of the gradients are there at a step."""
     each = _STATES.get(optimizer, 8.0)
     pure = dtype != "float32"
     weights, gradients, states = (
@@ -61,7 +70,7 @@ def full(
     shards = (processes if stage >= 3 else 1, processes if stage >= 2 else 1, processes if stage >= 1 else 1)
     return State(
         parameters * weights / shards[0],
-        0.0 if offloaded else parameters * gradients / shards[1],
+        0.0 if offloaded else parameters * gradients * (1 + copies) / shards[1],
         0.0 if offloaded else parameters * states / shards[2],
     )
 

@@ -32,7 +32,10 @@ def weights_per_card_gib(w: World) -> Answer:
     shards = weight_shards(w)
     if not shards and copied(w):
         return Answer(whole, names, presumed=True)
-    return Answer(whole / shards if shards else Unknown("how the weights are spread is not known"), names)
+    presumed = is_unknown(w.value("derived.world_size"))
+    return Answer(
+        whole / shards if shards else Unknown("how the weights are spread is not known"), names, presumed=presumed
+    )
 
 
 def weights_4bit_per_card_gib(w: World) -> Answer:
@@ -58,7 +61,7 @@ def weight_shards(w: World) -> int | None:
     """Over how many cards the weights are divided; None where that is not known."""
     stage, processes = w.value("derived.zero_stage"), w.value("derived.world_size")
     if stage == 3 or w.value("derived.fsdp") is True:
-        return processes if isinstance(processes, int) else None
+        return _most_processes(w)
     if w.is_stated("model.device_map"):
         count = w.value("target.gpu.count")
         return count if isinstance(count, int) else None
@@ -67,17 +70,29 @@ def weight_shards(w: World) -> int | None:
     return None
 
 
+def _most_processes(w: World) -> int | None:
+    """As many as are started, else as many as there are cards."""
+    return next((n for name in ("derived.world_size", "target.gpu.count") if isinstance(n := w.value(name), int)), None)
+
+
 def copied(w: World) -> bool:
-    """Whether every card must hold all weights because nothing shards them: the framework takes sharding from its own files only, and these
-    state none. Then the number of cards does not matter. Presumed: another launcher may be meant."""
+    """Whether every card must hold all weights because nothing at hand shards them: the framework takes sharding from its own files only, and these
+    state none, or transformers' Trainer is started without any. Then the number of cards does not matter. Presumed: another launcher may be meant."""
     rule = w.framework.launch
-    if rule is None or rule.sharding != "file" or rule.processes != "visible":
+    if (
+        w.framework.shards_processes
+        or {"deepspeed", "fsdp", "accelerate"} & set(w.run.linked)
+        or w.is_said("launch.accelerate_file")
+    ):
         return False
-    if w.is_stated("launch.launcher") or {"deepspeed", "fsdp", "accelerate"} & set(w.run.linked):
-        return False
+    if w.is_stated("launch.launcher"):
+        by_itself = w.stated("launch.launcher") in ("accelerate", "torchrun", "trl")
+        alone = by_itself and w.value("derived.hf_trainer") is True
+    else:
+        alone = rule is not None and rule.processes == "visible"
     unsharded = (ABSENT, None, "", False)
     asked = ("training.deepspeed", "training.fsdp", "training.fsdp_config", "model.device_map", "training.fsdp_version")
-    return all(w.value(name) in unsharded for name in asked) and not _parallel(w)
+    return alone and all(w.value(name) in unsharded for name in asked) and not _parallel(w)
 
 
 def _parallel(w: World) -> bool:
@@ -106,7 +121,8 @@ def training_state_gib(w: World) -> Answer:
     found = full_state(w)
     if found is None:
         return Answer(Unknown("method, size, dtype or sharding is not known"), _STATE_NAMES)
-    return Answer(found.total / GIB, _STATE_NAMES, presumed=is_unknown(w.value("derived.zero_stage")) and copied(w))
+    guessed = is_unknown(w.value("derived.world_size")) or (is_unknown(w.value("derived.zero_stage")) and copied(w))
+    return Answer(found.total / GIB, _STATE_NAMES, presumed=guessed)
 
 
 def training_state_8bit_share(w: World) -> Answer:
@@ -155,16 +171,29 @@ def full_state(w: World, *, optimizer: str = "", sharded: bool = False) -> state
     stage = _stage(w, stage, fsdp, processes)
     if stage is None and copied(w):
         stage = 0
-    if stage is None or (stage > 0 and not isinstance(processes, int)):
+    most = _most_processes(w)
+    if stage is None or (stage > 0 and most is None):
         return None
     return state.full(
         size,
         dtype,
         optimizer or (optim if isinstance(optim, str) else ""),
         stage=3 if sharded else stage,
-        processes=processes if isinstance(processes, int) else 1,
+        processes=most or 1,
         deepspeed="deepspeed" in w.run.linked,
         offloaded=states_away,
+        copies=_copies(w) if stage == 0 and not optimizer else 0,
+    )
+
+
+def _copies(w: World) -> int:
+    """How often the size of all gradients is there besides: once in the buckets of DistributedDataParallel (torch 2.13 nn/parallel/distributed.py,
+    gradient_as_bucket_view), once in the temporaries of torch's Adam (optim/adam.py, foreach)."""
+    if w.value("derived.hf_trainer") is not True or "deepspeed" in w.run.linked:
+        return 0
+    processes, launcher = _most_processes(w), w.stated("launch.launcher")
+    return int(processes is not None and processes > 1 and launcher != "python") + int(
+        w.value("training.optim") == "adamw_torch"
     )
 
 
@@ -175,6 +204,8 @@ def _stage(w: World, stage: Any, fsdp: Any, processes: Any) -> int | None:
         if "NO_SHARD" in strategy or "HYBRID" in strategy:
             return None
         return 2 if "GRAD_OP" in strategy else 3
+    if w.framework.shards_processes and is_unknown(processes):
+        return 3  # the least: its recipes for several cards divide all of it
     if is_unknown(fsdp):
         return None
     if is_unknown(stage) and processes == 1 and not w.is_stated("training.deepspeed"):
