@@ -354,18 +354,22 @@ def holds_secret(strength: int, value: Any) -> bool:
 
 _TESTS = r"(?:\A|[/\\])(?:tests?[/\\]|test_|conftest\b)|_tests?\.py\Z"
 _WORD_OF_A_DATA_SET = r"[a-z]{1,16}(?:[_-][a-z]{1,16}){0,3}\Z"
+_ISSUED = r"(?i).*(?:token|key)"  # somebody issues them, and no issuer puts a blank into one
 _CUT_SHORT = r"(?:sk-|hf_|gh[a-z]_|gsk_|r8_|glpat-|xai-|nvapi-|AIza).{0,19}\Z"
 
 
 def may_be_none(value: Any, file: str, key: str = "") -> bool:
     """Whether a value that is hidden like a secret may well be none: what nobody generated in a test, a vendor's prefix with less behind
-    it than any of its keys has (`sk-1234`), and a plain word behind `access_key`, which also names the key that rows are reached by: no vendor
-    makes access keys of small letters alone."""
+    it than any of its keys has (`sk-1234`), words with blanks between them behind a token or a key, in whatever language they say "put it here",
+    and a plain word behind `access_key`, which also names the key that rows are reached by: no vendor makes access keys of small letters alone."""
     if not isinstance(value, str):
         return _compiled(_TESTS).search(file) is not None
     if key == "access_key" and _compiled(_WORD_OF_A_DATA_SET).match(value.strip()):
         return True
     if _compiled(_CUT_SHORT).match(value.strip()):
+        return True
+    words = value.split()
+    if len(words) > 1 and all(word.isalpha() for word in words) and _compiled(_ISSUED).match(key):
         return True
     return _compiled(_TESTS).search(file) is not None and not looks_generated(value) and len(value) < 30
 

@@ -629,10 +629,11 @@ def _login(block: Block, call: Call) -> Fragment:
 
 def _hidden(statement: Statement) -> Statement:
     """Whatever may be a key or a token elsewhere (`key="…"`) is one where somebody logs in."""
-    if not names_secret(statement.fact.rpartition(".")[2]) or not holds_secret(SURE, statement.value):
+    key = statement.fact.rpartition(".")[2]
+    if not names_secret(key) or not holds_secret(SURE, statement.value):
         return statement
     file = statement.origin.place.document.text.name if isinstance(statement.origin, Explicit) else ""
-    hidden = MAYBE_HIDDEN if may_be_none(statement.value, file) else HIDDEN
+    hidden = MAYBE_HIDDEN if may_be_none(statement.value, file, key) else HIDDEN
     return statement._replace(value=hidden, raw=hidden)
 
 
