@@ -312,7 +312,7 @@ def origin(fact: Fact) -> dict[str, Any]:
     if isinstance(where, Derived):
         return {"kind": "derived", "facts": list(where.facts)}
     if isinstance(where, Supplied):
-        return {"kind": "supplied", "option": where.option}
+        return {"kind": "supplied", "option": where.option, **({"is_range": True} if where.is_range else {})}
     return {"kind": "unknown", "reason": "it is not set"}
 
 

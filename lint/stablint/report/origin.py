@@ -32,7 +32,9 @@ def sentence(fact: ReportedFact) -> str:
             name=plain(fact.name), value=value, facts=_names(origin)
         )
     if origin["kind"] == "supplied":
-        return gettext("`{name}` is {value} ({option})").format(
+        several = gettext("`{name}` may be {value} ({option} allows it)")
+        words = several if origin.get("is_range") else gettext("`{name}` is {value} ({option})")
+        return words.format(
             name=plain(fact.name.removeprefix("versions.")), value=value, option=plain(origin["option"])
         )
     return gettext("`{name}` is unknown: {why}").format(name=plain(fact.name), why=_why(origin))

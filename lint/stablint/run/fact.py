@@ -66,6 +66,7 @@ class Derived(NamedTuple):
 
 class Supplied(NamedTuple):
     option: str  # --gpu A100, --set …, a settings file
+    is_range: bool = False  # it allows other releases as well as the one that was taken
 
 
 Origin = Union[Explicit, Default, Derived, Supplied, None]

@@ -288,7 +288,7 @@ class World(Facts):
         releases = self.run.releases
         if releases.stated(library):
             said = self.run.said.get(library, f"--with {library}")
-            return Fact(name, releases.text(self.choice[library]), Supplied(said))
+            return Fact(name, releases.text(self.choice[library]), Supplied(said, not releases.is_exact(library)))
         return Fact(name, Unknown(f"no release of {library} is stated"), None)
 
     def _derive(self, name: str, rule: Rule) -> Fact:

@@ -76,10 +76,11 @@ class Derived(Strict):
 
 
 class Supplied(Strict):
-    """Given by an option or by the settings."""
+    """Given by an option or by the settings. `is_range`: it allows other releases of the library as well."""
 
     kind: Literal["supplied"]
     option: str
+    is_range: bool = False
 
 
 class Unstated(Strict):
