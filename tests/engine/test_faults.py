@@ -421,6 +421,7 @@ def test_where_nobody_can_be_told_the_exit_code_says_so(
         assert subprocess.run(COMMAND, cwd=folder, timeout=60, env=buffered, stdout=full, stderr=full).returncode == 2
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="paths are shorter there")
 def test_folders_deeper_than_python_calls_itself(tmp_path: Path) -> None:
     """Git carries paths of 4,000 characters: what climbs from folder to folder may neither call itself nor ask for each where it really lies."""

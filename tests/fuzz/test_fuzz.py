@@ -81,6 +81,7 @@ PLANTED = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("body", "fault"), PLANTED.values(), ids=PLANTED)
 def test_the_judge_sees(body: str, fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made: dict[str, Any] = {}

@@ -90,7 +90,8 @@ def told(run: Run, found: tuple[list[Finding], list[Undecided]]) -> list[Any]:
     return rows + [(u.hazard.id, u.needs) for u in undetermined]
 
 
-@pytest.mark.parametrize("times", [1, pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("times", [1, 2])
 def test_a_run_is_not_taken_for_another_that_says_it_elsewhere_or_for_another_target(
     tmp_path: Path, times: int
 ) -> None:

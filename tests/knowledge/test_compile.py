@@ -14,7 +14,6 @@ import pytest
 
 from stablint.base import knowledge
 from stablint.compiling.compile import compile_all
-from tests.sampling import sampled
 
 HERE = Path(knowledge.SOURCES)
 
@@ -65,6 +64,7 @@ def tables(folder: Path) -> dict[str, bytes]:
     }
 
 
+@pytest.mark.slow
 def test_what_killed_compilations_left_is_taken_away(tmp_path, sources):
     package = tmp_path / "package"
     for name, age in (("_compiled-abandoned", 3600), ("_compiled-at-work", 5), ("mine", 3600)):
@@ -131,7 +131,8 @@ CHANGES = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("change", sampled(CHANGES, 3, lambda change: change.__name__))
+@pytest.mark.slow
+@pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)
 def test_what_is_taken_over_is_what_would_be_made_anew(change, sources, target, tmp_path):
     change(sources)
     compile_all(str(sources), str(target))
@@ -160,7 +161,8 @@ def test_sources_that_are_only_newer_change_nothing(sources, target):
     assert (target / "stamp").stat().st_mtime_ns > before, "else every command would look through all sources"
 
 
-@pytest.mark.parametrize("broken", sampled(["", "{", "[]", '{"whole": 1, "parts": {}}'], 3))
+@pytest.mark.slow
+@pytest.mark.parametrize("broken", ["", "{", "[]", '{"whole": 1, "parts": {}}'])
 def test_a_broken_stamp_is_none(broken, sources, target):
     first = tables(target)
     (target / "stamp").write_text(broken, encoding="utf-8")
@@ -169,6 +171,7 @@ def test_a_broken_stamp_is_none(broken, sources, target):
     assert tables(target) == first
 
 
+@pytest.mark.slow
 def test_what_other_code_made_of_a_text_is_not_remembered(sources, target):
     first = tables(target)
     stamp = json.loads((target / "stamp").read_text(encoding="utf-8"))

@@ -49,6 +49,7 @@ def contents(wheel: Path) -> dict[str, bytes]:
         return {name: archive.read(name) for name in archive.namelist()}
 
 
+@pytest.mark.slow
 def test_the_wheel_holds_the_package_its_knowledge_and_the_schemas(wheel):
     names = set(contents(wheel))
     assert {"stablint/__init__.py", "stablint/cli.py", "stablint/py.typed"} <= names
@@ -106,6 +107,7 @@ def imported() -> set[str]:
     return {DISTRIBUTIONS.get(name, name) for name in tops}
 
 
+@pytest.mark.slow
 def test_an_installation_brings_what_is_imported_and_nothing_else():
     extras = PROJECT["project"]["optional-dependencies"]
     dependencies = named(PROJECT["project"]["dependencies"])

@@ -280,10 +280,10 @@ def test_hazards_of_the_house_that_hold_a_secret_are_told_without_it(project, ca
     assert told > 20 / one_in
 
 
-@ONE_IN_THREE
-def test_baselines_that_hold_a_secret_are_told_without_it(project, capsys, one_in):
+@pytest.mark.slow
+def test_baselines_that_hold_a_secret_are_told_without_it(project, capsys):
     told = 0
-    for number, (spelled, secret) in spellings(one_in):
+    for number, (spelled, secret) in spellings(1):
         row = {"file": f"gone/{spelled}.yaml", "rule": "duplicate-key", "fingerprint": "0" * 16, "count": 1}
         row |= ({}, {"rule": spelled}, {"count": spelled}, {"fingerprint": spelled}, {spelled: 1})[number % 5]
         version = spelled if number % 7 == 6 else 1
@@ -294,7 +294,7 @@ def test_baselines_that_hold_a_secret_are_told_without_it(project, capsys, one_i
         assert code in (0, 1, 2) and output
         told += "baseline: not found any more" in output
         assert not leaked(output + (project / "base.json").read_text() * (number % 2 and code == 0), [secret]), output
-    assert told > 10 / one_in
+    assert told > 10
 
 
 _FACTORY = (
@@ -327,18 +327,16 @@ def test_the_webhook_s_reply_holds_none():
         assert not leaked(json.dumps(answer, ensure_ascii=False)), name
 
 
-@pytest.mark.parametrize(
-    ("language", "one_in"),
-    [("en", 4), pytest.param("en", 1, marks=pytest.mark.slow), pytest.param("zh", 1, marks=pytest.mark.slow)],
-)
-def test_the_server_s_words_hold_none(project, language, one_in):
+@pytest.mark.slow
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_server_s_words_hold_none(project, language):
     pytest.importorskip("pygls")
     from tests.security.editor import replies
 
-    files = {file.name: file.text for file in FILES if is_sampled(file.name, one_in)}
+    files = {file.name: file.text for file in FILES}
     output = replies(project, files, language)
     diagnosed = output.count('"textDocument/publishDiagnostics"')
-    assert diagnosed >= len(files) and output.count('"contents"') > 100 / one_in and "P143" in output, output[-2000:]
+    assert diagnosed >= len(files) and output.count('"contents"') > 100 and "P143" in output, output[-2000:]
     assert not leaked(output)
 
 

@@ -107,7 +107,8 @@ ROUND_ABOUT = {
 }
 
 
-@pytest.mark.parametrize("jobs", ["1", pytest.param("2", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("jobs", ["1", "2"])
 @pytest.mark.parametrize(
     "words", [["check"], PLOT[:-1], ["diagnose", "train.log", "train.yaml"]], ids=lambda words: words[0]
 )

@@ -164,6 +164,7 @@ def test_no_baseline_holds_a_secret(project, capsys):
     assert not leaked((project / "base.json").read_text(encoding="utf-8") + "".join(capsys.readouterr()))
 
 
+@pytest.mark.slow
 def test_the_library_keeps_them_too(project):
     report = stablint.check(".")
     assert not leaked(stablint.to_text(report) + stablint.to_model(report).model_dump_json())

@@ -115,6 +115,7 @@ def test_sources_are_read_in_both_forms(tool: ModuleType, tmp_path: Path) -> Non
     assert "r" in known.words
 
 
+@pytest.mark.slow
 def test_a_release_is_compared_with_the_stored_one(tool: ModuleType, tmp_path: Path) -> None:
     before = tool.checks.read("peft", {"tuners/lora/config.py": SOURCE})
     tool.store("peft", "1.0", before, tmp_path)
