@@ -15,15 +15,24 @@ _ENDINGS = (".json", ".jsonl", ".csv")
 _Rows = Sequence[dict[str, Any]]
 
 
+PROGRAMS = frozenset({"python", "notebook", "trl"})
+_ROWS_FILE = "launch.shows.rows_file"
+
+
 def links(fragment: Fragment) -> Iterator[Link]:
     """The files of rows that its sets are read from."""
-    return {"axolotl": _of_axolotl, "ms-swift": _of_swift, "xtuner": _of_xtuner}[fragment.dialect](fragment)
+    return {"axolotl": _of_axolotl, "ms-swift": _of_swift, "xtuner": _of_xtuner}.get(fragment.dialect, _of_program)(fragment)
 
 
 def told(fragment: Fragment, link: Link, rows: _Rows) -> Fragment:
     """With what its reader does not find in the first rows of that file."""
+    found: Iterable[Statement]
     if fragment.dialect == "llamafactory-data":
         found = llamafactory_data.of_rows(fragment.block, link, rows)
+    elif fragment.dialect in PROGRAMS:
+        columns = [*dict.fromkeys(key for row in rows for key in row)]
+        shown = [one for one in fragment.statements if one.fact == _ROWS_FILE]
+        found = [one._replace(fact="launch.shows.columns", value=columns, raw=columns) for one in shown]
     else:
         faults = {"axolotl": _in_axolotl, "ms-swift": _in_swift, "xtuner": _in_xtuner}[fragment.dialect]
         said = Explicit(link.place, fragment.layer, fragment.block.number)
@@ -140,6 +149,12 @@ def _in_swift(fragment: Fragment, link: Link, rows: _Rows) -> Iterator[tuple[str
     turns = _turns(rows, next((one for one in known["turns"] if one in have), ""))
     for key in ("role", "from"):
         yield from _roles((one for one in turns if key in one), key, known["roles"], "roles")
+
+
+def _of_program(fragment: Fragment) -> Iterator[Link]:
+    for one in fragment.statements:
+        if one.fact == _ROWS_FILE and isinstance(one.origin, Explicit):
+            yield Link("sample", str(one.value), one.origin.place)
 
 
 def _of_xtuner(fragment: Fragment) -> Iterator[Link]:

@@ -88,6 +88,11 @@ def _columns(document: Document, module: Module, trainer: Call) -> Iterator[Stat
     rows = trainer.arguments.get("train_dataset")
     if not isinstance(rows, Call) or rows.conditional:
         return
+    file = rows.arguments.get("data_files")
+    if rows.name == "datasets.load_dataset" and not rows.local and isinstance(file, Scalar):
+        if isinstance(file.value, str) and file.value.endswith((".json", ".jsonl", ".csv")):
+            yield shown(document, "rows_file", file.value, rows)
+        return
     given = next(iter(rows.positional), None) or rows.arguments.get("mapping") or rows.arguments.get("column_names")
     names: list[object] = []
     if last_word(rows.name) == "from_dict" and isinstance(given, Mapping) and not given.open:
@@ -603,6 +608,23 @@ def _begun_twice(document: Document, module: Module, trainer: Call) -> Iterator[
             return
 
 
+_OF_TEXT = re.compile(r"[\"']text[\"'][ \t]{0,4}:\s{0,40}\[?\s{0,40}(?:\w{1,40}\.)?\Z")
+
+
+def _written(document: Document, module: Module, trainer: Call) -> Iterator[Statement]:
+    """`text_of_tokens`: the column `text` is what the chat template gives without `tokenize=False`. `engine_lora`: what Unsloth's engine alone has."""
+    for call in any_of(module, ("apply_chat_template",)):
+        before = document.text.text[max(0, call.name_start - 200) : call.name_start]
+        if call.arguments.get("tokenize") is None and not call.arguments.open and len(call.positional) < 2:
+            if _OF_TEXT.search(before):
+                yield shown(document, "text_of_tokens", True, call)
+                break
+    for call in any_of(module, ("save_lora", "load_lora")):
+        if not call.conditional and not call.local and isinstance(call.receiver, Call):
+            yield shown(document, "engine_lora", last_word(call.name), call)
+            break
+
+
 _BEGINS_ONCE = re.compile(
     r"add_bos_token|bos_token[ \t]*=(?!=)|removeprefix|chat_template[ \t]*=(?!=)|get_chat_template|post_processor|\[1:\]|\[:, 1:\]"
 )
@@ -640,7 +662,7 @@ _OBSERVED = (
     _tokenised,
     _own_loader, _of_sentences, _columns, _collator_reads, _padded, _unlabelled, _batches,
     _made_again, _collates_no_labels, _padding_replaced, _pairs_replaced,
-    _decoded, _labels, _generated, _language, _answer_template, _markers, _saved, _templated, _pairs, _begun_twice,
+    _decoded, _labels, _generated, _language, _answer_template, _markers, _saved, _templated, _pairs, _begun_twice, _written,
 )  # fmt: skip
 
 
