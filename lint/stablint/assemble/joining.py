@@ -246,7 +246,9 @@ def join(parts: list[Part], files: Files, trusting: bool = False) -> tuple[list[
     return parts, frozenset(linked), followed
 
 
-_WITH_ROWS = frozenset({"axolotl", "ms-swift", "xtuner", "python", "notebook", "trl"})  # that name files of rows themselves
+_WITH_ROWS = frozenset(
+    {"axolotl", "ms-swift", "xtuner", "python", "notebook", "trl"}
+)  # that name files of rows themselves
 
 
 def _links(fragment: Fragment) -> tuple[Link, ...]:

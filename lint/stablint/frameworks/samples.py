@@ -21,7 +21,9 @@ _ROWS_FILE = "launch.shows.rows_file"
 
 def links(fragment: Fragment) -> Iterator[Link]:
     """The files of rows that its sets are read from."""
-    return {"axolotl": _of_axolotl, "ms-swift": _of_swift, "xtuner": _of_xtuner}.get(fragment.dialect, _of_program)(fragment)
+    return {"axolotl": _of_axolotl, "ms-swift": _of_swift, "xtuner": _of_xtuner}.get(fragment.dialect, _of_program)(
+        fragment
+    )
 
 
 def told(fragment: Fragment, link: Link, rows: _Rows) -> Fragment:
