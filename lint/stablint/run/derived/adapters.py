@@ -149,15 +149,19 @@ _FUSED = {
 
 
 def lora_targets_meant(w: World) -> Answer:
-    """The wanted layers by the names that they have in this model; unknown where one of them has no counterpart."""
-    names = ("lora.target_modules", "model.linear_modules")
-    wanted, there = (w.value(name) for name in names)
+    """The wanted layers by the names that they have in this model; unknown where one of them has no counterpart. What is no layer of a block stays,
+    where the model has it."""
+    names = ("lora.target_modules", "model.linear_modules", "derived.lora_targets_found")
+    wanted, there, kept = (w.value(name) for name in names)
     unknown = Answer(Unknown("which layers are meant is not known"), names)
     if not isinstance(wanted, list) or not isinstance(there, list):
         return unknown
     meant: list[str] = []
     for word in wanted:
         part = next((part for part, words in _PARTS.items() if word in words), None)
+        if part is None and isinstance(kept, list) and word in kept:
+            meant.append(word)
+            continue
         fused = {"q": "qkv", "k": "qkv", "v": "qkv", "gate": "gate_up", "up": "gate_up"}.get(part or "", "")
         # a model that fuses the three has no layer of the part's own; one that does not has all three
         single = ("q", "k", "v") if part == "qkv" else ("gate", "up") if part == "gate_up" else (part,)

@@ -38,7 +38,7 @@ class _Slot(NamedTuple):
 
 
 def replace(document: Document, entry: Entry, value: object) -> Edit | None:
-    """Put a value in the place of another. A bare `--flag` gets `False` where its neighbours have values like that, else it goes."""
+    """Put a value in the place of another. A bare `--flag` gets `False` where all its neighbours have values like that, else it goes."""
     node, source = entry.value, document.text.text
     if (quoted := within(document, entry)) is not None:
         return quoted.replace(entry, value)
@@ -136,7 +136,10 @@ def _replace_bare(document: Document, entry: Entry, value: object) -> Edit | Non
     if slot is None:
         return None
     said = writes_lower(document, entry)
-    if value is False and not explicit_switches(slot.flags):
+    others = (one.value for one in slot.flags.entries if one.key_start != entry.key_start)
+    if value is False and (
+        not explicit_switches(slot.flags) or any(isinstance(one, Scalar) and one.form == "flag" for one in others)
+    ):
         return remove(document, entry)
     new = _token(value, "", said)
     return None if new is None or _is_flag(new) else Edit(entry.key_end, entry.key_end, " " + new)
