@@ -151,22 +151,24 @@ from transformers import TrainingArguments
 args = TrainingArguments("out", evaluation_strategy="steps")
 trainer = DPOTrainer(model, args=args, tokenizer=tokenizer, train_dataset=rows{more})
 """
-# More of the call, what is installed, and whether a bulk repair changes the text.
+# More of the call, what is installed, whether a bulk repair changes the text, and whether the call is left to people: that of the arguments is a call
+# of its own.
 HALF = [
-    ("", [], True),
-    (", padding_value=tokenizer.pad_token_id", [], False),
-    (", max_target_length=256", [], False),
-    (", padding_value=tokenizer.pad_token_id", NEW, True),
+    ("", [], True, False),
+    (", padding_value=tokenizer.pad_token_id", [], False, True),
+    (", max_target_length=256", [], False, True),
+    (", padding_value=tokenizer.pad_token_id", NEW, True, True),
 ]
 
 
-@pytest.mark.parametrize(("more", "releases", "changed"), HALF)
+@pytest.mark.parametrize(("more", "releases", "changed", "left"), HALF)
 def test_a_text_is_brought_to_a_release_that_may_run_as_a_whole_or_not_at_all(
-    more: str, releases: list[str], changed: bool, tmp_path: Path
+    more: str, releases: list[str], changed: bool, left: bool, tmp_path: Path
 ) -> None:
     base = written(tmp_path, {"train.py": CALL.format(more=more)})
     done = repair([base], options(releases=releases), unsafe=True, base=base)
     assert bool(done.texts) == changed
     by_hand = [one for one in done.inspection.report.diagnostics if one.code == "V101"]
-    assert bool(by_hand) != changed
+    assert bool(by_hand) == left
+    assert all("tokenizer=tokenizer" in text.text for text in done.texts.values()) == left or not changed
     assert all(one.fix is not None and one.fix.applicability == "manual" for one in by_hand)

@@ -17,7 +17,7 @@ from stablint.run.framework import framework
 from stablint.secrets import veil
 from stablint.secrets.keys import conceal
 from stablint.syntax import embedded, limits
-from stablint.syntax.tree import Seen, Text
+from stablint.syntax.tree import Module, Seen, Text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -98,19 +98,31 @@ _BY_HAND = "other names in this text have to be brought to the same release by h
 
 
 def _whole(told: list[tuple[Finding, Diagnostic]]) -> list[Diagnostic]:
-    """Where several releases may run, a text is brought to the newest one as a whole or not at all: with some of its names only it fits none."""
-    outgoing = {id(made) for finding, made in told if finding.releases and asks_about_change(finding.hazard)}
+    """Where several releases may run, a text is brought to the newest one as a whole or not at all: with some of its names only it fits none.
+    So is one call in any case: with one argument that it does not take it fails as it did."""
+    outgoing = {id(made): keys for finding, made in told if (keys := _brought_together(finding, made))}
     half = {
-        made.text.path
+        key
         for _, made in told
-        if id(made) in outgoing and made.severity != "info" and made.text and not _is_written(made.fix)
+        if made.severity != "info" and not _is_written(made.fix)
+        for key in outgoing.get(id(made), ())
     }
     return [
         made._replace(fix=Fix("manual", made.fix.title, (), gettext(_BY_HAND)))
-        if id(made) in outgoing and made.fix and _is_written(made.fix) and made.text and made.text.path in half
+        if made.fix and _is_written(made.fix) and not half.isdisjoint(outgoing.get(id(made), ()))
         else made
         for _, made in told
     ]
+
+
+def _brought_together(finding: Finding, made: Diagnostic) -> list[tuple[str, int]]:
+    """The text and the call, by where it begins, that a repair of a name brings to a release with all their names."""
+    if not asks_about_change(finding.hazard) or made.text is None:
+        return []
+    root, path = finding.place.document.root, made.text.path
+    calls = root.calls if isinstance(root, Module) else ()
+    around = [call.start for call in calls if call.start <= finding.place.start < call.end and not call.parsed]
+    return [*([(path, -1)] if finding.releases else []), *([(path, max(around))] if around else [])]
 
 
 def _is_written(fix: Fix | None) -> bool:
