@@ -458,10 +458,28 @@ def with_neighbours(joined: list[tuple[list[Part], frozenset[str]]]) -> list[tup
             if helper in linked or any(part.fragment.dialect == helper for part in parts):
                 continue
             more, _ = result[helpers[0]]
-            result[entries[0]] = ([*parts, *(Part(p.fragment, True) for p in more)], linked | {helper})
+            beside = [Part(_unless_written(p.fragment, parts), True) for p in more]
+            result[entries[0]] = ([*parts, *beside], linked | {helper})
             dropped.add(helpers[0])
         result = [run for number, run in enumerate(result) if number not in dropped]
     return result
+
+
+def _unless_written(fragment: Fragment, parts: list[Part]) -> Fragment:
+    """What the program writes over, in the dictionary that it has loaded, is not as the file says: `ds_cfg["train_batch_size"] = …`."""
+    documents = {id(one): one for part in parts if (one := part.fragment.block.document).format == "python"}
+    texts = [one.view.source if one.view is not None else one.text.text for one in documents.values()]
+    written = {key for text in texts for key in _WRITES_KEY.findall(text)}
+    said = tuple(
+        one._replace(value=Unknown("the program writes it over"))
+        if isinstance(one.origin, Explicit) and not written.isdisjoint(one.origin.place.path[-1:])
+        else one
+        for one in fragment.statements
+    )
+    return fragment._replace(statements=said) if written else fragment
+
+
+_WRITES_KEY = Pattern(r"""\[["'](\w{1,80})["']\][ \t]{0,8}=(?!=)""")
 
 
 def with_former(joined: list[tuple[list[Part], frozenset[str]]]) -> list[tuple[list[Part], frozenset[str]]]:

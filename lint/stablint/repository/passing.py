@@ -13,6 +13,7 @@ from stablint.base.light import Pattern
 from stablint.frameworks import huggingface
 from stablint.repository.programs import programs_of
 from stablint.repository.referrers import content
+from stablint.run.releases.allowed import known_keys
 from stablint.run.releases.fields import field
 
 # `eval_strategy=cfg.training.evaluation_strategy`, `"eval_strategy": str(config["training"].get("evaluation_strategy", "no"))`
@@ -33,6 +34,11 @@ def _followers() -> dict[str, frozenset[str]]:
     return {old: frozenset(names) for old, names in found.items()}
 
 
+_TOP = Pattern(r"^(?=[^\s)])", re.MULTILINE)
+_EXTENDS = Pattern(r"class \w{1,80}\((?:\w{1,40}\.)?(\w{1,80}(?:Config|Arguments))\):")
+_FIELD = Pattern(r"^[ \t]{1,8}(\w{1,80})[ \t]{0,4}:", re.MULTILINE)
+
+
 def renamed(root: str, keys: Iterable[str], files: Files) -> dict[str, str]:
     """Of these keys those that a program of the repository hands on under their new names, with that program's path."""
     old = _followers().keys() & frozenset(keys)
@@ -46,6 +52,25 @@ def renamed(root: str, keys: Iterable[str], files: Files) -> dict[str, str]:
             key = next(filter(None, read))
             if key in old and (name or quoted) in _followers()[key]:
                 found.setdefault(key, path)
+    return found
+
+
+def extended(root: str, keys: Iterable[str], files: Files) -> dict[str, str]:
+    """Of these keys those that a class of the repository adds to a library's class of arguments, which some release of it has as well; with the path
+    of its module."""
+    wanted = frozenset(keys)
+    found: dict[str, str] = {}
+    for path in programs_of(root, files):
+        raw = content(path, files) if path.endswith(".py") else b""
+        if b"dataclass" not in raw:
+            continue
+        for block in _TOP.split(raw.decode("utf-8", "replace")):
+            head = _EXTENDS.match(block)
+            for key in wanted.intersection(_FIELD.findall(block)) if head else ():
+                owners = (field(f"{library}.{head[1]}", key) for library in ("trl", "transformers") if head)
+                spans = next(filter(None, owners), None)
+                if spans is not None and not all(spans.exists_at(one) for one in known_keys(spans.library)):
+                    found.setdefault(key, path)
     return found
 
 

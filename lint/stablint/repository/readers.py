@@ -68,7 +68,7 @@ def own_readers(paths: Iterable[str], files: Files) -> dict[str, Program]:
             for one in candidates
             if one.text and not HANDS_ON.search(one.text)
         ]
-        names_before = passing.renamed(root, every, files)
+        names_before = {**passing.renamed(root, every, files), **passing.extended(root, every, files)}
         words = _as_flags(root, files)
         for path, keys in several:
             given = files.handed.get(path)

@@ -257,6 +257,7 @@ def _added(document: Document, module: Module) -> tuple[Call | None, bool]:
         call
         for call in added
         if _new(call)
+        and not _is_of_own_words(call.receiver)
         and (
             not call.conditional
             or all(map(_LACKS_PAD.match, [*tests_above(text, call.start), *_SAME_LINE.findall(text[: call.start])]))
@@ -266,6 +267,11 @@ def _added(document: Document, module: Module) -> tuple[Call | None, bool]:
     if not added or (not learned and _PADS_WITH.search(document.text.text, added[0].end)):
         return None, False
     return added[0], learned
+
+
+def _is_of_own_words(tokenizer: Node | None) -> bool:
+    """Whether it is made of a file or an object of the program's own: how many words it has nobody says."""
+    return isinstance(tokenizer, Call) and last_word(tokenizer.name)[:1].isupper()
 
 
 def _new(call: Call) -> bool:

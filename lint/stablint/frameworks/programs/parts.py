@@ -398,7 +398,10 @@ def _kbit(block: Block, call: Call) -> Fragment:
         lambda key: Row(key, "training." + key) if key.startswith("gradient_checkpointing_kwargs") else None,
     )
     of_now = last_word(call.name) == "prepare_model_for_kbit_training"  # the other cast no weights yet in PEFT 0.2
-    statements = [*statements, _named(block, call, "model.prepared_for_kbit", True if of_now else "int8")]
+    prepared: object = True if of_now else "int8"
+    if call.switch is not None and isinstance(call.switch.value, Unknown):
+        prepared = Unknown("a switch decides whether it is prepared")
+    statements = [*statements, _named(block, call, "model.prepared_for_kbit", prepared)]
     model = block.mapping.get("model")
     # It freezes the adapter with all the rest.
     if of_now and isinstance(model, Call) and _MAKES_ADAPTERS.search(model.name):

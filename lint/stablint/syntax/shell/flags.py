@@ -136,13 +136,18 @@ def _flag(field: Field) -> _Flag | None:
     first = field.chunks[0] if field.chunks else None
     if first is None or not isinstance(first.value, str) or first.value[:1] != "-":
         return None
-    found = _FLAG.match(first.value)
-    if not found or _NEGATIVE.match(first.value):
+    said = first.value
+    whole = _text(field) if len(field.chunks) > 1 and "=" not in said else None
+    if whole is not None:  # `--${dtype}`, where the script says what it holds
+        said, first = whole, first._replace(value=whole, exact=False)
+        field = field._replace(chunks=(first,))
+    found = _FLAG.match(said)
+    if not found or _NEGATIVE.match(said):
         return None
     dashes, key, equals = found.groups()
     if equals == "=":
         return _Flag(field, len(dashes), key, _behind(field, first, found.end()))
-    if found.end() < len(first.value) or len(field.chunks) > 1 or (equals and dashes != "--"):
+    if found.end() < len(said) or len(field.chunks) > 1 or (equals and dashes != "--"):
         return None
     return _Flag(field, len(dashes), key, None)
 
