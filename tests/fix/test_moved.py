@@ -20,6 +20,9 @@ BOTH = "from trl import SFTConfig, SFTTrainer\n\n"
 
 # The program before and after; the same twice where it can only be told.
 PROGRAMS = {
+    "a null, which stood for 1024 tokens there and stands for no bound here": (
+        BOTH + "args = SFTConfig(output_dir='out')\nSFTTrainer(model=m, args=args, max_seq_length=None)\n",
+        BOTH + "args = SFTConfig(output_dir='out')\nSFTTrainer(model=m, args=args, max_seq_length=None)\n"),
     "into the config that is there": (
         BOTH + "args = SFTConfig(output_dir='out')\nSFTTrainer(model=m, args=args, max_seq_length=512)\n",
         BOTH + "args = SFTConfig(output_dir='out', max_length=512)\nSFTTrainer(model=m, args=args)\n"),

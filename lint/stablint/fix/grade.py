@@ -55,6 +55,12 @@ def graded(finding: Finding, remedy: Remedy, changed: Changed, files: tuple[File
     fix = Fix(remedy.safety, remedy.title, files, remedy.because)
     why = _doubt(finding, remedy) if fix.applicability == "safe" else ""
     by_name = finding.severity == "info" or (bool(finding.notes) and _is_estimate(finding))
+    # what a name that nobody reads was meant to do, and with which value, is lost with it
+    asked = [one[:2] for one in finding.hazard.when]
+    unheard = (
+        remedy.unset == ["item"] and ["unknown-key", "item"] in asked and ["is-set", "item.removed_in"] not in asked
+    )
+    by_name = by_name or (unheard and not finding.item.startswith("deepspeed."))
     by_name = by_name or (finding.run.unseen and bool(finding.notes) and not remedy.mend)
     if finding.severity != "error":
         for words, was, is_now in _altered(finding, changed):

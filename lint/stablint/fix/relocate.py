@@ -104,6 +104,8 @@ def _into_class(fact: Fact, place: Place, home: _Home, run: Run) -> Made:
         raise Impossible("the program that reads the file has to hand it on")
     if not home.name and not _is_literal(_written(place) or ""):
         raise Impossible("an option of the program decides its value, and no release of today reads it")
+    if fact.value is None:
+        raise Impossible("null may mean another thing in the new place")
     yield place.document, _removed(place)
     config = _config(run, place.document)
     # SFTTrainer alone makes its config of plain TrainingArguments (trl 0.24.0 trainer/sft_trainer.py); for any other they become it first

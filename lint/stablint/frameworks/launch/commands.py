@@ -363,7 +363,7 @@ def _purpose(document: Document, target: Command, index: int) -> Iterator[Statem
 
 # Flags that only a training has, and those of an evaluation, by the words in them.
 _OF_TRAINING = re.compile(
-    r"train(?!ed)|learning|(?:\A|_)lr(?:_|\Z)|epoch|optim|warm|grad|decay|max_steps|lora|peft|adapter|beta|kl_|reward|deepspeed|fsdp|zero|save_(?:steps|strat)"
+    r"train(?!ed)|learning|(?:\A|_)lr(?:_|\Z)|epoch|optim|warm|grad|decay|max_steps|(?<!merge_)lora|peft|adapter|beta|kl_|reward|deepspeed|fsdp|zero|save_(?:steps|strat)"
 )
 _OF_EVALUATION = re.compile(
     r"(?:\A|_)(?:eval|evaluat\w+|predict\w*|pred|infer|inference|test|generat\w+|transcri\w+|do_sample)(?:_|\Z)"

@@ -188,6 +188,8 @@ def trains(w: World) -> Answer:
         if w.stated("launch.trains") is False:
             return Answer(False, names)
         return Answer(_ONLY_EVALUATES, names)
+    if w.stated(_VERL_EVALUATES) is True:
+        return Answer(False, (_VERL_EVALUATES,))
     if other is None and _takes_no_step(w):
         return Answer(False, ("training.num_train_epochs", "training.max_steps"))
     if other is None and w.is_said(_EVALUATED) and not any(map(w.is_said, _TRAINED)) and not _in_a_call(w, _EVALUATED):
@@ -201,6 +203,7 @@ def trains(w: World) -> Answer:
     return Answer(Unknown("whether it trains without `do_train` is the program's to say"), ("training.do_train", other))
 
 
+_VERL_EVALUATES = "trainer.trainer.val_only"  # verl 0.9.1 trainer/ppo/ray_trainer.py: fit returns after the validation
 _ONLY_EVALUATES = Unknown("what is set is an evaluation's alone")
 # What a file or a command says that only evaluates, and what one that trains says as well.
 _EVALUATED = "training.per_device_eval_batch_size"
