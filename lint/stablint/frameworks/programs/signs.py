@@ -36,9 +36,12 @@ def _places(document: Document, module: Module, sign: dict[str, Any]) -> Iterato
             yield sign["word"], *found.span()
         return
     for call in module.calls:
-        made = call.receiver.name if isinstance(call.receiver, Call) and not call.receiver.conditional else ""
+        maker = _first(call) if "dropped" in sign else call.receiver
+        made = maker.name if isinstance(maker, Call) and not maker.conditional else ""
         name = last_word(call.name) if "by" in sign else call.name
         if call.local or not re.fullmatch(sign["call"], name) or not re.fullmatch(sign.get("by", ".*"), made):
+            continue
+        if "dropped" in sign and not _is_dropped(document, call):
             continue
         if "function" in sign:
             own = rows.functions(document, module, call.arguments.get(sign["function"]))
@@ -46,6 +49,24 @@ def _places(document: Document, module: Module, sign: dict[str, Any]) -> Iterato
                 yield last_word(call.name), call.name_start, call.name_end
         elif all(_is_given(document, call, *one) for one in sign.get("given", {}).items()):
             yield last_word(call.name), call.name_start, call.name_end
+
+
+def _first(call: Call) -> Call:
+    """The call at the head of its chain: `load_dataset(…)` of `rows.map(…)`, whatever became of the rows between."""
+    while isinstance(call.receiver, Call):
+        call = call.receiver
+    return call
+
+
+def _is_dropped(document: Document, call: Call) -> bool:
+    """Whether it is a statement of its own, of whose result nothing is kept."""
+    text = document.text.text
+    line = text.rfind("\n", 0, call.start) + 1
+    return (
+        not text[line : call.start].strip()
+        and text[:line].rstrip()[-1:] not in tuple("=([{,\\.")
+        and re.match(r"[ \t]*(?:#[^\n]*)?(?:\n|\Z)", text[call.end : call.end + 200]) is not None
+    )
 
 
 def _is_given(document: Document, call: Call, name: str, pattern: str) -> bool:
