@@ -58,6 +58,7 @@ MATRIX = [
     *(Case("torchtune", model, gpu, method) for model in _TUNED for gpu in _MORE for method in METHODS),
     *(Case("accelerate+deepspeed", model, gpu, method) for model in _LAUNCHED for gpu in _MORE for method in METHODS),
     *(Case("accelerate+deepspeed", model, gpu, method, "dpo") for model in MODELS[:2] for gpu in TARGETS for method in METHODS),
+    *(Case(one, model, gpu, method, "grpo") for one in ("trl", "accelerate+deepspeed") for model in MODELS[:2] for gpu in TARGETS for method in METHODS),
 ]  # fmt: skip
 
 # How a framework's own file calls the rows of a step and card, the steps before an update, and the rate.
@@ -114,8 +115,9 @@ def shows(folder: Path, case: Case, capsys) -> None:
     runs = json.loads(capsys.readouterr().out)["runs"]
     assert len(runs) == 1
     facts = {row["name"]: row["value"] for row in runs[0]["facts"]}
+    longest = "training.max_completion_length" if case.objective == "grpo" else "training.max_length"
     wanted = {
-        "derived.objective": case.objective, "training.max_length": case.length, "training.per_device_train_batch_size": rows,
+        "derived.objective": case.objective, longest: case.length, "training.per_device_train_batch_size": rows,
         "training.gradient_accumulation_steps": steps, "training.learning_rate": rate,
     }  # fmt: skip
     if "export NPROC_PER_NODE" in script or case.framework != "ms-swift" or " x" not in case.gpu:

@@ -177,7 +177,7 @@ WRONG = [
     (["--model", "nobody/knows-this"], "unknown model `nobody/knows-this`"),
     (["--gpu", "RTX 4900"], "unknown GPU `RTX 4900`: did you mean"),
     (["--data", "parquet"], "--data parquet: TRL is given one of"),
-    (["--objective", "grpo"], "--objective grpo"),
+    (["--framework", "axolotl", "--objective", "grpo"], "--objective grpo"),
     (["--length", "0"], "--length 0"),
     (["--framework", "unheard-of"], "invalid choice"),
     (["--framework", "torchtune", "--model", "TinyLlama/TinyLlama-1.1B-Chat-v1.0"], "torchtune has no builder for"),

@@ -344,7 +344,12 @@ def _new_words() -> Parser:
     parser.add_argument(
         "--method", choices=("full", "lora", "qlora", "auto"), default="auto", help="default: the best that fits"
     )
-    parser.add_argument("--objective", choices=("sft", "dpo", "grpo"), default="sft", help="default: sft")
+    parser.add_argument(
+        "--objective",
+        choices=("sft", "dpo", "grpo"),
+        default="sft",
+        help="default: sft; dpo with all but torchtune, grpo with trl and accelerate+deepspeed",
+    )
     parser.add_argument(
         "--length", type=int, default=2048, metavar="TOKENS", help="of the longest rows (default: 2048)"
     )

@@ -30,6 +30,8 @@ Look = Callable[
 _SIZE = re.compile(r"(?<![\d.])(\d{1,5}(?:\.\d{1,5})?)b(?![a-z0-9])")
 _SAME = 0.03  # of speed: what is nearer is no difference that a roofline could tell
 _SHORTEST = 512
+# Of the card, for vLLM: TRL's default first. It wants its weights in half precision there, the largest forward pass and a cache (vllm v1/worker/utils.py).
+_SHARES = (0.3, 0.4, 0.5, 0.6, 0.7)
 _BATCHES = (1, 2, 4, 8, 16, 32)
 
 
@@ -114,6 +116,7 @@ class Search:
             if least is not None:
                 options, needs = self._options(least)
                 found += [(order, one, least, needs) for one in options]
+        found = [row for row in found if self.shardings[row[1].choice.sharding].get("vllm")] or found
         best = max((one.speed for _, one, _, _ in found), default=0.0)
         near = [row for row in found if row[1].speed >= best * (1 - _SAME)]
         rest = sorted((row for row in found if row not in near), key=lambda row: -row[1].speed)
@@ -148,16 +151,31 @@ class Search:
         for name, row in self.shardings.items():
             if name in own:
                 said = {**row, **(own[name] or {} if isinstance(own, dict) else {})}
+                if self.request.objective not in said.get("objectives", (self.request.objective,)):
+                    continue
+                if said.get("vllm") and self._share() is None:
+                    continue
                 if method in said["methods"] and said["cards"] <= self.request.cards <= said.get(
                     "most", self.request.cards
                 ):
                     yield name
 
+    def _share(self) -> float | None:
+        """Of the card for vLLM; None where it has no room for the model's weights."""
+        size, room = self.world.value("model.parameters"), self.gpu.most_memory_gib
+        if (
+            not isinstance(size, int) or not room or not self.gpu.native_bf16
+        ):  # what it does on older cards is not known here
+            return None
+        wanted = (2.2 * size / GIB + 2.0) / room
+        return next((share for share in _SHARES if share >= wanted), None)
+
     def _least(self, method: str, sharding: str) -> Tried | None:
         """What needs the least memory of this method and sharding, in the best precision that is safe; None where that does not do."""
         tried: Tried | None = None
         for precision, weights in self._precisions(method, sharding):
-            choice = Choice(method, sharding, precision, weights, 1, 2, True, self._has_kernels())
+            steps = 8 if self.request.objective == "grpo" else 2  # whole groups of answers
+            choice = Choice(method, sharding, precision, weights, 1, steps, True, self._has_kernels())
             tried = self._tried(choice, rules=False)
             if tried.told.verdict == FITS:
                 tried = self._tried(choice)
@@ -237,6 +255,9 @@ class Search:
         reasons = reasons_of(
             self.request, self.record, self.shardings, choice, recipes, needs, self.gpu, self.template is not None
         )
+        if sharding.get("vllm"):
+            values["share"] = share = self._share()
+            reasons["share"] = f"{share:g} x {self.gpu.most_memory_gib:.1f} GiB for its weights and its cache"
         reasons |= self._notes | ({"attention": "the model has no sdpa path"} if plain else {})
         on = f"{self.request.objective} with {self.record['title']} on {labelled(self.gpu)}"
         head = [f"{self.request.model}, {choice.method}, {on}: written by `stablint new`"]
@@ -275,6 +296,9 @@ class Search:
                     if told.verdict != FITS:
                         break
                     found.append(Option(choice, needs[choice], self._speed(told.reading.plan, choice)))
+        if not found and least.told.reading is not None:  # the answers of fewer steps are written at once
+            needs[least.choice] = least.needed
+            found.append(Option(least.choice, least.needed, self._speed(least.told.reading.plan, least.choice)))
         return found, needs
 
     def _facts(self, choice: Choice) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from stablint.proposing.asked import Choice, Request
 from stablint.proposing.counted import Counted, Recipes
 
 PLACEHOLDER = "PUT-YOUR-DATASET-HERE"
+NO_REWARD = ["PUT_YOUR_MODULE.AND_ITS_REWARD_FUNCTION_HERE"]
 NO_TEMPLATE = "PUT-THE-TEMPLATE-OF-YOUR-MODEL-HERE"
 _RANK = 16  # where no recipe counts
 _PRECISION = {
@@ -47,6 +48,7 @@ def values_of(
         "fp16": choice.precision == "fp16", "deepspeed": sharding["deepspeed"], "fsdp": sharding["fsdp"], "stage": sharding["stage"],
         "offload": bool(sharding.get("offload")), "dataset": request.dataset or PLACEHOLDER, "data": request.data, "columns": kind.get("columns", {}),
         "output_dir": "out", "epochs": 1, "template": template or NO_TEMPLATE, **{name: one.value for name, one in counted.items()},
+        "vllm": bool(sharding.get("vllm")), "share": None, "reward": NO_REWARD,
         "attention": attention, "framework": request.framework, "several": request.cards > 1,
         "rows": _with_source(kind.get("values", {}).get("rows", {}), request.dataset or PLACEHOLDER), **record.get("models", {}).get(request.model.lower(), {}),
         "listed": [{"path": request.dataset or PLACEHOLDER, **kind.get("values", {}).get("rows", {})}],
@@ -126,6 +128,16 @@ def reasons_of(
     found["method"] = "all weights are trained" if choice.method == "full" else f"an adapter: {asked}"
     found["quantised"] = f"the base in 4 bits: {asked}"
     found["attention"] = "PyTorch's own kernels; nothing to install"
+    found["reward"] = "what an answer is worth: nothing starts before you name a function (module.name) of yours"
+    found["vllm"] = (
+        "vLLM writes the answers"
+        if shardings[choice.sharding].get("vllm")
+        else "vLLM would load the model whole, beside weights in 4 bits: transformers writes the answers, which is slower"
+        if choice.method == "qlora"
+        else "what vLLM does on cards before Ampere is not known here: transformers writes the answers, which is slower"
+        if not gpu.native_bf16
+        else "vLLM does not fit beside it: transformers writes the answers, which is slower"
+    )
     found["epochs"] = "not counted: how often your rows are seen is for you to say"
     found["processes"] = "one process a card"
     known = "LLaMA-Factory's own list names it for this model"
