@@ -115,7 +115,7 @@ TRAIN = "from transformers import TrainingArguments\nargs = TrainingArguments('o
 TAILS = [
     ([], "checks wait for what no file says: --gpu NAME, --model ID_OR_FOLDER, ", "fp16-unsafe-model"),
     (["--verbose"], "fp16-unsafe-model", "more, which --verbose names"),
-    (["--model", "nobody/nothing"], "--model FOLDER with its config.json", "ID_OR_FOLDER"),
+    (["--model", "nobody/nothing"], "--model FOLDER", "ID_OR_FOLDER"),
     (["--model", "Qwen/Qwen2.5-7B", "--gpu", "A100"], "Found 1 warning", "model"),
 ]
 

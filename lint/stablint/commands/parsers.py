@@ -44,7 +44,9 @@ def _file_parser(
 
 
 def _show_words() -> Parser:
-    return _file_parser("stablint show", "Every effective setting, and where it comes from.")
+    parser = _file_parser("stablint show", "Every effective setting, and where it comes from.")
+    parser.add_argument("--all", action="store_true", help="also the facts that rules ask for, in the text as in JSON")
+    return parser
 
 
 def _show(parser: Parser, words: list[str], extra: list[str]) -> int:

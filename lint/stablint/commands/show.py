@@ -51,7 +51,7 @@ def run_show(given: argparse.Namespace, options: Options) -> int:
     if given.output_format == "json":
         exit.hand_over(show.render_json(runs))
     else:
-        exit.say(show.render(runs, color=wants_color(given.color), secrets=secrets))
+        exit.say(show.render(runs, color=wants_color(given.color), secrets=secrets, whole=given.all))
     return WRONG if found.report.incomplete else CLEAN
 
 

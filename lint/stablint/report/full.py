@@ -24,7 +24,7 @@ _Supplier = tuple[str, str, str]  # what it is called, the option that says it, 
 # What supplies a fact that no file states, by the start of the fact's name.
 _SUPPLIERS = (
     ("target", "the GPU", "--gpu NAME"),
-    ("model.config", "more of the model than is known by its name", "--model FOLDER with its config.json"),
+    ("model.config", "more of the model than is known by its name, which its config.json says", "--model FOLDER"),
     ("model", "the model", "--model ID_OR_FOLDER"),
     ("versions.", "the release of {0}", '--with "{0}==VERSION"'),
 )

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from stablint.base.language import gettext
+from stablint.base.language import gettext, ngettext
 from stablint.report.model import ReportedFact
 from stablint.report.origin import reference
 from stablint.report.plain import Style, jsonable, named, plain, shown, to_json
@@ -32,10 +32,12 @@ class RunShow(NamedTuple):
     summary: Mapping[str, str]
 
 
-def render(runs: Sequence[RunShow], *, color: bool = False, secrets: frozenset[str] = frozenset()) -> str:
-    """`secrets` are masked before long values are cut."""
+def render(
+    runs: Sequence[RunShow], *, color: bool = False, secrets: frozenset[str] = frozenset(), whole: bool = True
+) -> str:
+    """`secrets` are masked before long values are cut. `whole`: with what rules ask for besides, which is worked out from the settings."""
     style = Style(color)
-    return "\n".join("".join(f"{line}\n" for line in _run(run, style, secrets)) for run in runs)
+    return "\n".join("".join(f"{line}\n" for line in _run(run, style, secrets, whole)) for run in runs)
 
 
 def render_json(runs: Sequence[RunShow]) -> str:
@@ -58,20 +60,29 @@ def render_json(runs: Sequence[RunShow]) -> str:
     )
 
 
-def _run(run: RunShow, style: Style, secrets: frozenset[str]) -> Iterator[str]:
+def _run(run: RunShow, style: Style, secrets: frozenset[str], whole: bool) -> Iterator[str]:
     files = named(", ".join(plain(file) for file in run.files))
     yield style.paint("bold", f"{files} ({', '.join(run.dialects)})")
     labels = {name: gettext(name) for name in run.summary}
     longest = max(map(columns, labels.values()), default=0)
     for name, words in run.summary.items():
         yield f"  {labels[name]}{' ' * (longest - columns(labels[name]))}  {plain(words)}"
-    ordered = sorted(run.facts, key=lambda fact: (_namespace(fact) in _LAST, _namespace(fact), fact.name))
+    told = [fact for fact in run.facts if whole or _namespace(fact) != "derived"]
+    ordered = sorted(told, key=lambda fact: (_namespace(fact) in _LAST, _namespace(fact), fact.name))
     for namespace, facts in groupby(ordered, key=_namespace):
         yield ""
         yield f"  {style.paint('bold', plain(namespace))}"
         yield from _aligned(
             [(f"{plain(fact.name)} = {_value(fact, secrets)}", reference(fact)) for fact in facts], style
         )
+    if rest := len(run.facts) - len(told):
+        yield ""
+        more = ngettext(
+            "{number} fact more that rules ask for is worked out from these: --all prints it",
+            "{number} facts more that rules ask for are worked out from these: --all prints them",
+            rest,
+        )
+        yield f"  {style.paint('dim', more.format(number=rest))}"
 
 
 def _namespace(fact: ReportedFact) -> str:
