@@ -19,7 +19,7 @@ from stablint.frameworks.programs import imported
 from stablint.frameworks.programs import runs as program_runs
 from stablint.run.fact import CLOSED, PRESUMED, Explicit, Place, Statement
 from stablint.run.framework import framework
-from stablint.syntax.tree import NO_FOLDER, Call, Document, Unknown
+from stablint.syntax.tree import NO_FOLDER, Call, Document, Module, Unknown
 
 if TYPE_CHECKING:  # loaded where a command starts a program that is at hand
     from stablint.frameworks.launch.at_hand import Program
@@ -134,6 +134,10 @@ def join(parts: list[Part], files: Files, trusting: bool = False) -> tuple[list[
             continue
         if loader and document.path == loader and path == parts[0].fragment.block.document.path:
             continue  # the program that is here for it, and names it
+        if link.role == "reward":
+            followed.consulted.add(path)
+            parts = [_with_reward(part, document, one) for one in files.documents(path)[:1] for part in parts]
+            continue
         if link.role == "constants":
             followed.consulted.add(path)
             parts, more = _with_constants(parts, link, files.documents(path))
@@ -246,9 +250,8 @@ def join(parts: list[Part], files: Files, trusting: bool = False) -> tuple[list[
     return parts, frozenset(linked), followed
 
 
-_WITH_ROWS = frozenset(
-    {"axolotl", "ms-swift", "xtuner", "python", "notebook", "trl"}
-)  # that name files of rows themselves
+# Those that name files of rows, or of a reward function, themselves.
+_WITH_ROWS = frozenset({"axolotl", "ms-swift", "xtuner", "python", "notebook", "trl", "verl", "easyr1"})
 
 
 def _links(fragment: Fragment) -> tuple[Link, ...]:
@@ -258,6 +261,12 @@ def _links(fragment: Fragment) -> tuple[Link, ...]:
 def _with_rows(part: Part, link: Link, rows: tuple[dict[str, Any], ...]) -> Part:
     known = part.fragment.dialect in _WITH_ROWS or part.fragment.dialect == "llamafactory-data"
     return part._replace(fragment=samples.told(part.fragment, link, rows)) if rows and known else part
+
+
+def _with_reward(part: Part, by: Document, file: Document) -> Part:
+    if part.fragment.block.document is not by or not isinstance(file.root, Module):
+        return part
+    return part._replace(fragment=samples.rewarded(part.fragment, file.root, file.text.text))
 
 
 def _asked_of_launcher(parts: list[Part]) -> object:

@@ -8,7 +8,7 @@ from stablint.base.light import Any
 from stablint.frameworks import llamafactory_data
 from stablint.frameworks.fragment import Block, Fragment, Link, listed, plain_value
 from stablint.run.fact import Explicit, Place, Statement
-from stablint.syntax.tree import Mapping, Node, Scalar
+from stablint.syntax.tree import Mapping, Module, Node, Scalar
 from stablint.syntax.tree import Sequence as Items
 
 _ENDINGS = (".json", ".jsonl", ".csv")
@@ -21,6 +21,8 @@ _ROWS_FILE = "launch.shows.rows_file"
 
 def links(fragment: Fragment) -> Iterator[Link]:
     """The files of rows that its sets are read from."""
+    if fragment.dialect in ("verl", "easyr1"):
+        return _of_rewards(fragment)
     return {"axolotl": _of_axolotl, "ms-swift": _of_swift, "xtuner": _of_xtuner}.get(fragment.dialect, _of_program)(
         fragment
     )
@@ -151,6 +153,47 @@ def _in_swift(fragment: Fragment, link: Link, rows: _Rows) -> Iterator[tuple[str
     turns = _turns(rows, next((one for one in known["turns"] if one in have), ""))
     for key in ("role", "from"):
         yield from _roles((one for one in turns if key in one), key, known["roles"], "roles")
+
+
+_REWARDS = (
+    "trainer.custom_reward_function.path",
+    "trainer.reward.custom_reward_function.path",
+    "trainer.worker.reward.reward_function",
+)
+_HANDED = (
+    "data_source",
+    "solution_str",
+    "ground_truth",
+    "extra_info",
+)  # by the managers naive and dapo (verl 0.6.1 workers/reward_manager/naive.py:89)
+
+
+def _of_rewards(fragment: Fragment) -> Iterator[Link]:
+    for one in fragment.statements:
+        if one.fact in _REWARDS and isinstance(one.value, str) and isinstance(one.origin, Explicit):
+            yield Link("reward", one.value.partition(".py:")[0].removesuffix(".py") + ".py", one.origin.place)
+
+
+def rewarded(fragment: Fragment, module: Module, text: str) -> Fragment:
+    """With what the run's reward function is called, if its file has none of that name, and with what it does not take of what it is handed."""
+    said = {one.fact: one for one in fragment.statements}
+    path = next((said[one] for one in _REWARDS if one in said), None)
+    if path is None:
+        return fragment
+    named = said.get(path.fact.replace(".path", ".name"))
+    name = str(path.value).partition(".py:")[2] or (str(named.value) if named is not None else "compute_score")
+    own = [one for one in module.functions if one.name == name and not one.owner]
+    fault, value = "missing", name
+    if own and fragment.dialect == "verl":
+        manager = {said[one].value for one in said if one.endswith(("reward_manager", "reward_manager.name"))}
+        lacking = [one for one in _HANDED if one not in own[0].parameters]
+        if own[0].open or not lacking or not manager <= {"naive", "dapo"}:
+            return fragment
+        fault, value = "lacks", ", ".join(lacking)
+    elif own or name in text:  # under that name by an import or an assignment
+        return fragment
+    found = path._replace(fact=f"trainer.reward_function.{fault}", value=value, raw=value)
+    return fragment._replace(statements=(*fragment.statements, found))
 
 
 def _of_program(fragment: Fragment) -> Iterator[Link]:
