@@ -74,6 +74,7 @@ _WAYS = frozenset({
     "training.finetuning_type", "training.adapter", "lora.use_peft", "training.projector_only", "training.tunable_parts",
 })  # fmt: skip
 _LENGTHS = frozenset({"training.max_length", "data.block_size"})
+_MODEL = "model.name_or_path"
 
 
 def without_defaults(part: Part) -> Part:
@@ -122,7 +123,9 @@ def with_its_way(parts: list[Part], programs: list[Program], around: Around) -> 
         if told.way is not None and not (made and told.way_is_guessed):
             dropped |= {"lora.use_peft"}
             more.append(told.way)
-        elif told.whole and not any(one.fact.startswith("lora.") for one in statements):
+        elif (told.whole and not any(one.fact.startswith("lora.") for one in statements)) or (
+            not call and _is_off_by_default(parts, statements)
+        ):
             scopes = {"lora": PRESUMED}
         elif any(_leaves_it_open(part.fragment) for part in parts):
             parts = [_without_its_claim(part) for part in parts]
@@ -144,6 +147,8 @@ def with_its_way(parts: list[Part], programs: list[Program], around: Around) -> 
         handed = next((one for one in statements if one.fact == "trainer.max_length"), None)
         more += [handed._replace(fact="training.max_length", value=told.of_trainer)] if handed is not None else []
     unclear = {one.fact for one in statements if isinstance(one.value, Unknown)}
+    # a file's name for the model is not the one that the program asks for
+    known -= {one.fact for one in statements if one.fact == _MODEL and _attribute(one)}
     taken: set[str] = set()  # of several that say the same the first counts
     for one in told.open:
         if (
@@ -174,6 +179,13 @@ def with_its_way(parts: list[Part], programs: list[Program], around: Around) -> 
         statements=tuple(more), scopes=scopes, classes={}, links=(), entry=False, framework="", cut=(), pins={}
     )
     return [*parts, Part(alone, True)]
+
+
+def _is_off_by_default(parts: list[Part], statements: list[Statement]) -> bool:
+    """Whether TRL's ModelConfig makes the adapter's configuration, and what is at hand of a file or a command does not say `use_peft`."""
+    said = {one.fact for one in statements}
+    is_open = any(part.fragment.layer == "flags" and part.fragment.block.mapping.open for part in parts)
+    return "trainer.peft_by_model_config" in said and "lora.use_peft" not in said and not is_open
 
 
 def _leaves_it_open(fragment: Fragment) -> bool:

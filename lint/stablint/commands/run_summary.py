@@ -77,12 +77,27 @@ def _framework(world: World) -> str:
             else f"{loop.value}{gettext(' (presumed)') if loop.presumed else ''}"
         )
     another = loop.presumed and loop.value == TRAINER and world.stated("launch.own_trainer") is not True
-    if another and _objective(world).partition(" ")[0] in _NOT_THE_TRAINERS:
+    if another and (_objective(world).partition(" ")[0] in _NOT_THE_TRAINERS or _is_led_by_its_caller(world)):
         of_its_own = isinstance(framework, str) and framework != "transformers"
         steps = "" if of_its_own else gettext("not known: {reason}").format(reason=told("no trainer is named"))
         framework = framework if of_its_own else ""
     named = framework if isinstance(framework, str) and not steps.startswith(framework) else ""
     return ", ".join(text for text in (named, steps) if text)
+
+
+_OF_FLAGS = frozenset({"hf-args", "shell"})
+_NUMBERS = (
+    "training.learning_rate",
+    "training.num_train_epochs",
+    "training.max_steps",
+    "training.per_device_train_batch_size",
+)
+
+
+def _is_led_by_its_caller(world: World) -> bool:
+    """Whether a script starts a program that is not seen with what it is itself told: neither a rate nor how long, nor how many rows."""
+    said = map(world.stated, _NUMBERS)
+    return _OF_FLAGS.issuperset(world.run.dialects) and not any(isinstance(one, (int, float)) for one in said)
 
 
 # What the plain Trainer does not do by itself: where a file or its name says so, it is not presumed to run it.

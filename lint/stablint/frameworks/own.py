@@ -363,11 +363,14 @@ def settable(block: Block, section: str) -> Iterator[Statement]:
     above = (re.sub(r"(?<=[a-z])(?=[A-Z])", "_", section).lower(),) if section else ()
     if above and _ELSEWHERE.search(above[0]) and not _LORA.search(above[0]):
         return
-    told: set[str] = set()
+    told: dict[str, list[tuple[tuple[str, ...], Entry, Row]]] = {}
     for path, entry, row in _said(block.mapping, above, None):
-        if row.fact in told or (isinstance(entry.value, Scalar) and isinstance(entry.value.value, Unknown)):
-            continue
-        told.add(row.fact)
+        if not (isinstance(entry.value, Scalar) and isinstance(entry.value.value, Unknown)):
+            told.setdefault(row.fact, []).append((path, entry, row))
+    for several in told.values():
+        # of several names for the same the one that the program reads
+        read = (one for one in several if len(several) > 1 and reads(block.document.text.text, one[1].key))
+        path, entry, row = next(read, several[0])
         one = statement(block, entry, path[-1:], row, "script-default")
         if isinstance(one.origin, Explicit):
             one = one._replace(origin=one.origin._replace(reader=OWN))

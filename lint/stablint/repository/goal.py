@@ -23,6 +23,14 @@ _MASKED = re.compile(r"MaskedLM\b|\bmlm_probability\b|\bmlm[ \t]*=[ \t]*True")
 
 _CAUSAL = re.compile(r"CausalLM\b|LMHead|Seq2SeqLM|ConditionalGeneration|DPOTrainer|SFTTrainer|GPT", re.IGNORECASE)
 
+_LOADS_CAUSAL = re.compile(r"\b\w{0,40}(?:ForCausalLM|LMHeadModel)\.from_pretrained\(")
+_OF_TOKENS = re.compile(r"\.loss\b|cross_?entropy", re.IGNORECASE)
+_OTHERWISE = re.compile(
+    r"kl_?div|log_?sigmoid|reward|teacher|distil|contrastive|triplet|info_?nce|cosine_?(?:sim|emb)|mse_?loss|advantage|policy|preference|\bchosen\b"
+    r"|rejected|\bbce|value_?head|watermark",
+    re.IGNORECASE,
+)
+
 _CLASSIFIES = re.compile(r"For\w{0,16}Classification\b|\bnum_labels\b")
 
 _ANSWERS = re.compile(r"-100\b|ignore_?index|response_only|completion_only|loss_mask", re.IGNORECASE)
@@ -70,6 +78,13 @@ def goal(
         found = "classification"
     elif _TUNES.search(name) or (_ANSWERS.search(whole) and _ASKED_FOR.search(whole)):
         found = "sft"
+    elif (
+        ".backward(" in whole
+        and _LOADS_CAUSAL.search(whole)
+        and _OF_TOKENS.search(whole)
+        and not _OTHERWISE.search(whole)
+    ):
+        found = "causal language modelling"
     if found:
         yield stated("launch.goal", found, document, None)
 

@@ -1,13 +1,31 @@
-"""Where a line of a program stands: in which function, in a branch of which option, and who calls that function."""
+"""Programs by their text alone: where a line stands, in which function, in a branch of which option, and who calls that function."""
 
 from __future__ import annotations
 
+import os
 import re
 
 _DECIDES = re.compile(
     r"lora|peft|adapt|tun|method|mode(?!l)|type|quant|bit|full|freez|frozen|strateg|stage|use_|enable|flag|debug|args|cfg|config|opt",
     re.IGNORECASE,
 )
+
+# Whole texts are gone through, so that what closes one opens none: a prompt's last line is `"""` as well.
+_NOT_RUN = re.compile(
+    r"""^[ \t]*#[^\n]*$|(?P<own>^[ \t]*[rRuU]?)?(?P<marks>\"{3}|'{3})[\s\S]*?(?P=marks)""", re.MULTILINE
+)
+
+
+def uncommented(text: str) -> str:
+    """Without lines of comments and texts that stand for themselves."""
+    return _NOT_RUN.sub(lambda one: one[0] if one["marks"] and one["own"] is None else "", text)
+
+
+def plainest(programs: list[str]) -> str | None:
+    """The one that others are called after: `main_weighted.py` is another one beside `main.py`."""
+    first, *others = sorted(programs, key=len)
+    stem = os.path.splitext(first)[0]
+    return first if all(one.startswith(f"{stem}_") for one in others) else None
 
 
 def function_at(text: str, at: int) -> str:

@@ -28,14 +28,15 @@ _FIRST = ("pretrained_model_name_or_path", "model_name", "model_name_or_path", "
 def model(program: Program) -> str:
     """The name of the only model that is loaded to be trained; empty where that is not known."""
     found: set[object] = set()
-    for one in program.calls:
-        if _loads(one):
-            node = one.node
-            asked = node.args[0] if node.args else next((k.value for k in node.keywords if k.arg in _FIRST), None)
-            name = program.only(asked, one.where) if asked is not None else UNKNOWN
-            if isinstance(asked, ast.Name) and not isinstance(name, str):
-                name = _of_the_trained(program, one, asked.id)
-            found.add(name)
+    loading = [one for one in program.calls if _loads(one) and program.is_run(one.where)]
+    # what other modules load beside the program's own serves it: a metric's, a judge's
+    for one in [one for one in loading if program.trees and one.where.tree is program.trees[0]] or loading:
+        node = one.node
+        asked = node.args[0] if node.args else next((k.value for k in node.keywords if k.arg in _FIRST), None)
+        name = program.only(asked, one.where) if asked is not None else UNKNOWN
+        if isinstance(asked, ast.Name) and not isinstance(name, str):
+            name = _of_the_trained(program, one, asked.id)
+        found.add(name)
     name = found.pop() if len(found) == 1 else ""
     return name if isinstance(name, str) else ""
 

@@ -13,7 +13,8 @@ from collections.abc import Iterator
 from stablint.assemble.files import Files
 from stablint.base.light import NamedTuple, Pattern
 from stablint.frameworks.launch.at_hand import Program, read
-from stablint.repository import readers, referrers
+from stablint.repository import computed, readers, referrers
+from stablint.repository.lines import plainest
 from stablint.repository.objects import main_file
 from stablint.repository.programs import LOADER, LOADS, programs_of, scripts_of
 from stablint.run.framework import framework
@@ -65,7 +66,9 @@ def loader(path: str, files: Files) -> Loader | None:
         named = readers.loaded(text)
         if any(readers.placed(name, program, root) == path for name in named):
             by_name.append(program)
-        elif any(_is_of_this_form(one, path) for one in _COMPUTED.findall(text)):
+        elif any(_is_of_this_form(one, path) for one in _COMPUTED.findall(text)) or (
+            computed.HINT.search(raw) and computed.holds(computed.folders(text, program, files), path, root)
+        ):
             by_form.append(program)
         elif any(readers.placed(os.path.dirname(name), program, root) == os.path.dirname(path) for name in named):
             by_folder.append(program)
@@ -93,6 +96,7 @@ def loader(path: str, files: Files) -> Loader | None:
                 or _of_one_goal(training, path)
                 or _of_one_module(training, path, files)
                 or _called_alike(training, path, files)
+                or plainest(training)
             )
             return Loader(best, False) if best is not None else None
     return _reader(path, root, files)

@@ -57,6 +57,11 @@ _OTHER_MODEL = re.compile(
     r"(?:\b|_)(?:ref|reference|teacher|old|initial|sft|frozen|reward|rm|critic|judge)(?:\b|_)", re.IGNORECASE
 )
 
+# Whoever uses what is imported names it again.
+_IMPORTS_PEFT = re.compile(
+    r"^[ \t]*(?:from[ \t]+peft\b[\w.]{0,60}[ \t]+import[ \t]*(?:\([^()]{0,2000}\)|[^\n]{0,400})|import[ \t]+peft\b[^\n]{0,200})",
+    re.MULTILINE,
+)
 _FREEZES_BY_CALL = re.compile(r"\.(\w{0,40}fr(?:eez|oz)\w{0,40})\(")
 
 _LOOP = re.compile(r"[ \t]*for\b[^\n]{0,200}?\bin\b([^\n]*)")
@@ -101,7 +106,7 @@ def way(texts: list[str], options: Table[str, Given], whole: bool) -> Way | None
     if not asked and (word := adapted(texts)):
         return Way(word, None)
     if whole:  # nothing of the program's own freezes
-        texts = _without_freezing(texts)
+        texts = [_IMPORTS_PEFT.sub("", text) for text in _without_freezing(texts)]
     if not whole or _ADAPTS.search(texts[0]):
         return None
     for text in map(_without_parameter, texts[1:]):

@@ -15,6 +15,7 @@ from collections.abc import Mapping as Table
 from stablint.frameworks import own
 from stablint.frameworks.fragment import Fragment, Row, plain_value
 from stablint.repository.given import Given, stated, truth
+from stablint.repository.indexed import at
 from stablint.repository.worth import Program
 from stablint.run.fact import Statement
 from stablint.syntax.python.scope import dotted
@@ -32,7 +33,7 @@ _RANKS = {"lora_r": Row("lora_r", "lora.r"), "lora_alpha": Row("lora_alpha", "lo
 def by_prefix(options: Table[str, Given]) -> Iterator[Statement]:
     """What the program's options say under one prefix: `--grpo-lr`, `--grpo-epochs`, `--grpo-batch-size`."""
     heads = {found[1] for name in options if (found := _PREFIXED.match(name)) is not None}
-    if len(heads) != 1 or not heads.isdisjoint(_NO_PREFIX):
+    if len(heads) != 1 or not heads.isdisjoint(_NO_PREFIX) or not options.keys().isdisjoint(_OWN_NAMES[_RATE]):
         return
     (head,) = heads
     for name, (document, entry) in options.items():
@@ -103,6 +104,30 @@ def of_steps(program: Program, document: Document) -> Iterator[Statement]:
                 yield stated("training.per_device_train_batch_size", value, document, None)
 
 
+def accumulated(program: Program, document: Document) -> Iterator[Statement]:
+    """After how many batches a loop of the program's own steps: `if (step + 1) % ACCUMULATION == 0: optimizer.step()`."""
+    found: set[object] = set()
+    for tree in program.trees:
+        for node in ast.walk(tree):
+            if isinstance(node, ast.If) and any(map(_is_a_step, node.body)):
+                every = [
+                    one.right
+                    for one in ast.walk(node.test)
+                    if isinstance(one, ast.BinOp) and isinstance(one.op, ast.Mod)
+                ]
+                found |= {program.only(one, at(tree, node.lineno)) for one in every}
+    value = found.pop() if len(found) == 1 else None
+    if isinstance(value, int) and not isinstance(value, bool) and value > 0:
+        yield stated("training.gradient_accumulation_steps", value, document, None)
+
+
+def _is_a_step(node: ast.stmt) -> bool:
+    """`optimizer.step()`, `self.scaler.step(optimizer)`; a schedule's is none."""
+    called = node.value.func if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) else None
+    words = (dotted(called) or [""]) if called is not None else [""]
+    return len(words) > 1 and words[-1] == "step" and re.search(r"opt|scaler", words[-2]) is not None
+
+
 _IN_4_BITS = {
     "bits": 4,
     "quant_bits": 4,
@@ -142,8 +167,9 @@ def given_or_default(options: Table[str, Given], given: Table[str, Given], text:
 
 
 # Names that programs have for these settings, and that can be nothing else.
+_RATE = "training.learning_rate"
 _OWN_NAMES = {
-    "training.learning_rate": ("lr", "learning_rate", "lr_init", "base_lr", "peak_lr"),
+    _RATE: ("lr", "learning_rate", "lr_init", "base_lr", "peak_lr"),
     "training.num_train_epochs": ("num_train_epochs", "num_epochs", "epochs", "epoch_num", "n_epochs", "epoch_count", "max_epochs", "train_epochs"),
     "training.max_steps": ("max_steps", "max_iters", "total_steps", "num_steps", "train_steps", "max_train_steps", "num_training_steps"),
     "training.per_device_train_batch_size": (
@@ -166,7 +192,7 @@ def by_own_names(options: Table[str, Given], texts: list[str]) -> Iterator[State
             if name in options
             and isinstance(value := _as_number(plain_value(options[name].entry.value)), (int, float))
             and not isinstance(value, bool)
-            and 0 < value < (1 if fact == "training.learning_rate" else math.inf)
+            and 0 < value < (1 if fact == _RATE else math.inf)
             and any(own.reads(text, name) for text in texts)
             and (fact != "training.max_steps" or any(_is_of_a_parser(name, text) for text in texts))
         ]

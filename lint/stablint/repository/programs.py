@@ -15,7 +15,7 @@ LOADS = re.compile(
 )
 # `load_config(path)`, `load_yaml(path)`: the program leaves the loading to a module of its own.
 LOADER = re.compile(
-    rb"config\(|\b(?:load|read)_(?:yaml|yml|json|toml|cfg|settings|params)\(|\bfrom_(?:yaml|json|file)\("
+    rb"config\(|\b(?:load|read)_(?:yaml|yml|json|toml|cfg|settings|params)\(|\b(?:from_(?:yaml|json|file)|parse_(?:yaml|json)_file)\("
 )
 # What makes an object with attributes of what was loaded.
 OBJECTS = re.compile(

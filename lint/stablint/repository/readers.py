@@ -33,6 +33,9 @@ HANDS_ON = Pattern(
 _LOADS_THIS = Pattern(
     rf"""\b(?:open|load\w*|read\w*|from_file|Path)\(\s*[rf]?["']({CONFIG})["'](?!\s*,\s*(?:mode\s*=\s*)?["'][wax])(?!\)\.(?:write|open\(["'][wax]))"""
 )
+_PARSES_THIS = Pattern(
+    rf"""\bparse_(?:json|yaml)_file\(\s{{0,40}}(?:\w{{1,20}}\s?=\s?)?(?:[\w.]{{1,40}}\(\s?)?[rf]?["']({CONFIG})["']"""
+)
 _LOADS_BY_DEFAULT = Pattern(
     rf"""(?:\bdefault\s*=|(?<!\w)\w{{0,40}}?(?:cfg|conf|setting|recipe|yaml)\w{{0,40}}(?:\s{{0,9}}:\s{{0,9}}\w{{1,40}})?\s{{0,9}}=)\s*(?:(?:\[|Path\()\s*)?[rf]?["']({CONFIG})["']""",
     re.IGNORECASE,
@@ -316,7 +319,7 @@ def _composes(path: str, root: str, files: Files) -> Program | None:
 
 def loaded(text: str) -> list[str]:
     """The names of the files that a program says it loads, and of those that its caller may replace by others."""
-    return [*_LOADS_THIS.findall(text), *_LOADS_BY_DEFAULT.findall(text)]
+    return [*_LOADS_THIS.findall(text), *_PARSES_THIS.findall(text), *_LOADS_BY_DEFAULT.findall(text)]
 
 
 def _named(text: str) -> tuple[frozenset[str], frozenset[str]]:

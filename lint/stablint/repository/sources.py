@@ -41,7 +41,9 @@ _KNOWN = frozenset(
      "dotenv", "dacite", "pydantic", "pyarrow", "str2bool", "colorama", "termcolor", "flash_attn", "liger_kernel", "sentence_transformers",
      "fairscale", "apex", "packaging", "pkg_resources", "six", "absl", "ml_collections", "editdistance", "seaborn", "pynvml", "GPUtil", "ray",
      "vllm", "openai", "tiktoken", "protobuf", "google", "regex", "simple_parsing", "xformers", "triton", "optimum", "setuptools", "attr",
-     "attrs", "more_itertools", "zstandard", "h5py", "lmdb", "soundfile", "librosa", "jiwer", "qwen_vl_utils", "decord"]
+     "attrs", "more_itertools", "zstandard", "h5py", "lmdb", "soundfile", "librosa", "jiwer", "qwen_vl_utils", "decord",
+     "modelscope", "swanlab", "torch_xla", "smdistributed", "timm", "diffusers", "comet", "comet_ml", "lightning", "pytorch_lightning", "esm",
+     "statsmodels", "faster_whisper", "pyannote", "open_clip", "mteb", "langchain_community", "transformers_stream_generator"]
 )  # fmt: skip
 
 _MAY_TRAIN = re.compile(r"train|tun(?:e|ing)|peft|model|fit\b|learn|\brun|main|pipeline", re.IGNORECASE)
@@ -151,7 +153,11 @@ class Sources:
             path = pending.pop(0)
             for name in _imports(found[path].text):
                 top = name.lstrip(".").partition(".")[0]
-                if top in _KNOWN or top == "peft" or (top in sys.stdlib_module_names and not name.startswith(".")):
+                if (
+                    (top in _KNOWN and name != "modelscope.trainers")
+                    or top == "peft"
+                    or (top in sys.stdlib_module_names and not name.startswith("."))
+                ):
                     continue
                 modules = self._modules(name, path)
                 whole = whole and (bool(modules) or not _MAY_TRAIN.search(name))

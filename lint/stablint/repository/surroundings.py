@@ -14,6 +14,7 @@ from stablint.frameworks.programs.kinds import is_optimizer
 from stablint.frameworks.programs.loop import is_trainer
 from stablint.repository import readers
 from stablint.repository.classes import Classes
+from stablint.repository.lines import plainest
 from stablint.repository.objects import Objects
 from stablint.repository.programs import LOADER, LOADS
 from stablint.repository.referrers import content
@@ -180,9 +181,8 @@ class Surroundings:
         training = [one for one in found if self._trains(one) or self.training(one) is not None]
         itself = [one for one in training if self._trains(one)]
         best = itself if len(training) > 1 else training
-        if len(best) > 1:  # `main_weighted.py` is another one beside `main.py`
-            first, *others = sorted((os.path.splitext(one)[0] for one in best), key=len)
-            best = [f"{first}.py"] if all(one.startswith(f"{first}_") for one in others) else best
+        if len(best) > 1:
+            best = [one] if (one := plainest(best)) is not None else best
         if len(best) != 1:
             return None
         self._asked.add(best[0])  # it is shown in the file's place

@@ -16,12 +16,11 @@ from stablint.repository import method, named
 from stablint.repository.given import given_by, said_by, stated
 from stablint.repository.goal import OF_A_HEAD, goal, judges
 from stablint.repository.lengths import length, of_trainer
+from stablint.repository.lines import uncommented
 from stablint.repository.loaded import model
 from stablint.repository.sources import Sources
 from stablint.repository.worth import Program
 from stablint.run.fact import Statement
-
-_COMMENT = re.compile(r'^[ \t]*#[^\n]*$|^[ \t]*[rRuU]?"""[^"]*(?:"{1,2}(?!")[^"]*)*"""', re.MULTILINE)
 
 # What another dtype than float32 may come by.
 _CASTS = re.compile(
@@ -40,7 +39,7 @@ class Ways:
     def told(self, program: str, fragments: list[Fragment], settings: Table[str, object]) -> Told:
         given = given_by(fragments)
         sources, whole = self._sources.closure(program)
-        texts = [_COMMENT.sub("", one.text) for one in sources]
+        texts = [uncommented(one.text) for one in sources]
         options = self._sources.options(sources, given)
         read = {name: one for name, one in given.items() if any(own.reads(text, name) for text in texts)}
         is_frozen = method.frozen(texts, {**read, **options})
@@ -67,7 +66,11 @@ class Ways:
                 *named.of_section(program, fragments),
                 *named.base(given),
                 *named.quantised({**options, **given}, texts),
-                *(named.of_steps(made_of, document) if document is not None else ()),
+                *(
+                    (*named.of_steps(made_of, document), *named.accumulated(made_of, document))
+                    if document is not None
+                    else ()
+                ),
                 *(
                     (stated("model.name_or_path", name, document, None),)
                     if document is not None and (name := model(made_of))

@@ -398,6 +398,11 @@ class Program(Index):
                 self._say(name)  # what is handed on may say it
             yield (given, place) if given is not None else (default, Where(where.tree, None, None))
 
+    def is_run(self, where: Where) -> bool:
+        """Whether a place is no function of another module that nobody of the program calls."""
+        name = where.function.name if where.function is not None else ""
+        return where.tree is self.trees[0] or where.owner is not None or not name or name in self._called
+
     def _callers(self, where: Where) -> Iterator[tuple[ast.Call, Where]]:
         function, owner = where.function, where.owner
         assert function is not None
@@ -553,7 +558,7 @@ class Program(Index):
             ]
             return (assigned[0][0], assigned[0][1]) if len(assigned) == 1 and assigned[0][0] is not None else None
         if isinstance(node, ast.Attribute):
-            return self._part(node.value, node.attr, where, far)
+            return self._part(node.value, node.attr, where, far) or self._elsewhere(node.attr, where)
         if not isinstance(node, ast.Call):
             return node, where
         if isinstance(node.func, ast.Name) and node.func.id in self._functions:
