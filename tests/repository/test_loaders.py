@@ -256,11 +256,18 @@ for epoch in range(given.epochs):
 _STARTED = "python train.py --lr 3e-5 --epochs 2\n"
 
 
+def test_a_guide_says_what_a_program_must_be_told(tmp_path: Path) -> None:
+    text = _OPTIONS.replace("type=float, default=1e-4", "type=float, required=True")
+    base = written(tmp_path, {"train.py": text, "README.md": f"```bash\n{_STARTED}```\n"})
+    (run,) = inspect([str(tmp_path / "train.py")], Options(), base=base, known=(), shown=True).runs
+    assert in_words(effective(run))["learning rate"].startswith("3e-05")
+
+
 @pytest.mark.parametrize(
     ("more", "steps"),
     [
         ({"run.sh": _STARTED}, "2 epochs"),
-        ({"README.md": f"```bash\n{_STARTED}```\n"}, "2 epochs"),
+        ({"README.md": f"```bash\n{_STARTED}```\n"}, "1 epochs"),
         ({"run.sh": _STARTED, "README.md": "```bash\npython train.py --epochs 9\n```\n"}, "2 epochs"),
         ({"run.sh": _STARTED, "again.sh": _STARTED.replace("2", "5")}, "1 epochs"),
         ({"run.sh": "python train.py --epochs 2\npython train.py --epochs 3\n"}, "1 epochs"),
@@ -272,3 +279,26 @@ def test_a_program_is_shown_as_its_only_command_starts_it(more: Files, steps: st
     base = written(tmp_path, {"train.py": _OPTIONS, **more})
     (run,) = inspect([str(tmp_path / "train.py")], Options(), base=base, known=(), shown=True).runs
     assert in_words(effective(run))["steps"].startswith(steps)
+
+
+@pytest.mark.parametrize(
+    ("text", "program"),
+    [
+        (
+            'from pathlib import Path\nimport yaml\nfrom trl import DPOConfig, DPOTrainer\n\npath = Path("conf") / "args" / f"{name}.yaml"\n'
+            "with open(path) as file:\n    config = yaml.safe_load(file)\nDPOTrainer(model='a/b', args=DPOConfig(**config), train_dataset=rows).train()\n",
+            "train.py",
+        ),
+        (
+            "import os\nfrom transformers import HfArgumentParser\nfrom trl import DPOConfig, DPOTrainer\n\n"
+            '(config,) = HfArgumentParser(DPOConfig).parse_yaml_file(yaml_file=os.path.abspath("conf/args/a.yaml"))\n'
+            "DPOTrainer(model='a/b', args=config, train_dataset=rows).train()\n",
+            "train.py",
+        ),
+    ],
+)
+def test_a_file_by_a_path_that_is_put_together_or_parsed_there(text: str, program: str, tmp_path: Path) -> None:
+    base = written(tmp_path, {"train.py": text, "conf/args/a.yaml": SETTINGS, "conf/args/b.yaml": OTHER})
+    (run,) = inspect([str(tmp_path / "conf/args/a.yaml")], Options(), base=base, known=(), shown=True).runs
+    assert program in run.files
+    assert "trl.DPOTrainer" in in_words(effective(run))["framework"]

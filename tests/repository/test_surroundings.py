@@ -622,7 +622,8 @@ OPTION = 'parser.add_argument("--{}", action="store_true")\nargs = parser.parse_
     [
         ("", "class Rows(list): pass\n", "", "full (presumed)"),
         ("", "class Rows(list): pass\n# an adapter is not trained\n", "", "full (presumed)"),
-        ("", "from peft import get_peft_model\nclass Rows(list): pass\n", "", "unknown"),
+        ("", "from peft import get_peft_model\nclass Rows(list): pass\n", "", "full (presumed)"),
+        ("", "from peft import get_peft_model\ntune = get_peft_model\nclass Rows(list): pass\n", "", "unknown"),
         (
             "",
             "class Rows(list):\n    def __init__(self, peft_config=None):\n        self.model = get_peft_model(model, peft_config)\n",
@@ -1578,3 +1579,189 @@ if __name__ == "__main__":
 """
     (run,) = shown(tmp_path, "train.py", {"train.py": text})
     assert in_words(effective(run))["learning rate"] == "2e-05 (presumed)"
+
+
+_ASKS = """import argparse
+import torch
+from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--bf16", action="store_true")
+parser.add_argument("--fp16", action="store_true")
+args = parser.parse_args()
+%s
+bf16 = args.bf16
+model = AutoModelForCausalLM.from_pretrained("a/b")
+Trainer(model, TrainingArguments("out", bf16=bf16, fp16=args.fp16), train_dataset=rows).train()
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "bf16"),
+    [
+        ("if not args.bf16 and not args.fp16:\n    args.bf16 = True", True),
+        ("if args.fp16:\n    args.bf16 = True", False),
+        ("if unknown():\n    args.bf16 = True", None),
+        ("model_args.bf16 = True", False),
+    ],
+)
+def test_what_a_program_makes_of_its_options(line: str, bf16: bool | None, tmp_path: Path) -> None:
+    (run,) = shown(tmp_path, "train.py", {"train.py": _ASKS % line})
+    value = run.explicit["training.bf16"].value
+    assert is_unknown(value) if bf16 is None else value is bf16
+
+
+_LOOP = """import argparse
+import torch
+from transformers import %(model)s
+
+MODELS = {"small": "a/small", "large": "a/large"}
+ACCUMULATION = 64
+
+
+class Net:
+    \"\"\"What this text closes is followed by code.\"\"\"
+
+
+PROMPT = \"\"\"Say something:
+\"\"\"
+model = %(model)s.from_pretrained("a/b")
+optimizer = torch.optim.AdamW(model.parameters(), lr=1e-5)
+for epoch in range(3):
+    for step, batch in enumerate(loader):
+        with torch.autocast("cuda", dtype=torch.bfloat16):
+            loss = model(**batch).loss
+        loss.backward()
+        if (step + 1) %% ACCUMULATION == 0:
+            for one in optimizers:
+                optimizer.step()
+END = \"\"\"bye\"\"\"
+"""
+
+
+@pytest.mark.parametrize(
+    ("model", "objective"),
+    [
+        ("AutoModelForCausalLM", "causal language modelling (presumed)"),
+        ("GPTNeoXForCausalLM", "causal language modelling (presumed)"),
+        ("AutoModelForSequenceClassification", "classification (presumed)"),
+    ],
+)
+def test_a_loop_of_one_s_own_says_what_it_trains_for_and_after_how_many_batches_it_steps(
+    model: str, objective: str, tmp_path: Path
+) -> None:
+    (run,) = shown(tmp_path, "train.py", {"train.py": _LOOP % {"model": model}})
+    words = in_words(effective(run))
+    assert words["objective"] == objective
+    assert "64 accumulated" in words["effective batch"]
+    assert words["precision"].startswith("bfloat16")  # which stands between two texts of several lines
+
+
+def test_a_model_stands_in_a_table_of_another_module(tmp_path: Path) -> None:
+    files = {
+        "train.py": "import argparse\nimport names\nfrom loading import load\nfrom transformers import Trainer, TrainingArguments\n\n"
+        "parser = argparse.ArgumentParser()\nparser.add_argument('--model', default='small')\ngiven = parser.parse_args()\n"
+        "model = load(names.MODELS[given.model])\nTrainer(model, TrainingArguments('out'), train_dataset=rows).train()\n",
+        "names.py": "MODELS = {'small': 'a/small', 'large': 'a/large'}\n",
+        "loading.py": "from transformers import AutoModel, AutoModelForCausalLM\n\n\ndef load(name):\n    return AutoModelForCausalLM.from_pretrained(name)\n\n\n"
+        "def score():\n    return AutoModel.from_pretrained('a/other')\n",
+        "run.sh": "python train.py --model large\n",
+    }
+    (run,) = shown(tmp_path, "run.sh", files)
+    assert run.explicit["model.name_or_path"].value == "a/large"
+
+
+_EITHER = """from dataclasses import dataclass, field
+from transformers import AutoModelForCausalLM, BitsAndBytesConfig, HfArgumentParser, Trainer, TrainingArguments
+from peft import LoraConfig, PeftModel, get_peft_model
+
+
+@dataclass
+class Given:
+    adapter_model: str = field(default=None)
+
+
+(given,) = HfArgumentParser(Given).parse_args_into_dataclasses()
+model = AutoModelForCausalLM.from_pretrained("a/b")
+if given.adapter_model is None:
+    model = get_peft_model(model, LoraConfig(r=8))
+else:
+    model = %s
+Trainer(model, TrainingArguments("out"), train_dataset=rows).train()
+"""
+
+
+@pytest.mark.parametrize(
+    ("other", "method"),
+    [
+        ("PeftModel.from_pretrained(model, given.adapter_model, is_trainable=True)", "lora"),
+        ("model.cuda()", "not known"),
+    ],
+)
+def test_an_adapter_in_both_branches(other: str, method: str, tmp_path: Path) -> None:
+    (run,) = shown(tmp_path, "train.py", {"train.py": _EITHER % other})
+    assert in_words(effective(run))["method"].startswith(method)
+
+
+_HANDBOOK = """from transformers import AutoModelForCausalLM, HfArgumentParser, TrainingArguments
+from trl import SFTTrainer
+from settings import Given, get_peft_config
+
+given, arguments = HfArgumentParser((Given, TrainingArguments)).parse_args_into_dataclasses()
+SFTTrainer(model="a/b", args=arguments, train_dataset=rows, peft_config=get_peft_config(given)).train()
+"""
+_OF_HANDBOOK = """from dataclasses import dataclass, field
+from peft import LoraConfig
+
+
+@dataclass
+class Given:
+    use_peft: bool = field(default=False, metadata={"help": "whether an adapter is trained"})
+
+
+def get_peft_config(given):
+    if given.use_peft is False:
+        return None
+    return LoraConfig(r=16)
+"""
+
+
+@pytest.mark.parametrize(("flag", "method"), [("", "full"), (" --use_peft", "lora")])
+def test_a_function_that_gives_none_where_the_switch_is_off(flag: str, method: str, tmp_path: Path) -> None:
+    files = {"train.py": _HANDBOOK, "settings.py": _OF_HANDBOOK, "run.sh": f"python train.py --output_dir out{flag}\n"}
+    (run,) = shown(tmp_path, "run.sh", files)
+    assert in_words(effective(run))["method"].startswith(method)
+
+
+def test_a_script_that_hands_everything_on_says_no_trainer(tmp_path: Path) -> None:
+    text = "accelerate launch src/$1.py --learning_rate $2 --num_train_epochs $3 --do_train\n"
+    (run,) = shown(tmp_path, "run.sh", {"run.sh": text})
+    assert in_words(effective(run))["framework"].startswith("not known")
+    (run,) = shown(tmp_path, "other.sh", {"other.sh": text.replace("$2", "1e-5")})
+    assert in_words(effective(run))["framework"] == "transformers.Trainer (presumed)"
+
+
+def test_of_several_names_for_the_same_the_one_counts_that_is_read(tmp_path: Path) -> None:
+    text = _OWN_LOOP.replace("given.epochs", "given.max_epochs").replace(
+        "given = parser", "parser.add_argument('--max_epochs', type=int, default=150)\ngiven = parser"
+    )
+    (run,) = shown(tmp_path, "train.py", {"train.py": text})
+    assert in_words(effective(run))["steps"].startswith("150 epochs")
+
+
+_OWN_LOOP = """import argparse
+import torch
+from transformers import AutoModelForCausalLM
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--lr_init", type=float, default=6e-4)
+parser.add_argument("--layerwise_lr", type=float, nargs="+", default=1)
+parser.add_argument("--num_epochs", type=int, default=1)
+given = parser.parse_args()
+model = AutoModelForCausalLM.from_pretrained("a/b")
+optimizer = torch.optim.AdamW(groups(model, given.layerwise_lr), lr=given.lr_init)
+for epoch in range(given.epochs):
+    for batch in loader:
+        model(**batch).loss.backward()
+        optimizer.step()
+"""

@@ -281,6 +281,7 @@ def _is_library_s(name: str) -> bool:
     return name.startswith(_LIBRARIES) and (word in python_kinds.ARGUMENTS or word in python_kinds.TRAINERS)
 
 
+_BLANKS = re.compile(r"\s+")
 _OF_OBJECT = re.compile(r"`([^`]+)` is set when the program runs\Z")
 _FLAG = re.compile(rf"`\w+\.(\w+)` {FROM_FLAGS}\Z")
 
@@ -365,12 +366,21 @@ class _Again:
         """What the option is that stands there: its default, or that it comes from the command line."""
         assert isinstance(node.value, Unknown)
         name = node.value.key or node.value.defined.rpartition(".")[2] or _of_flags(node.value)
-        of_object = _OF_OBJECT.match(node.value.reason) if self._settings else None
-        if of_object is not None and not missing(value := taken(of_object[1], self._settings)):
+        of_object = _OF_OBJECT.match(node.value.reason)
+        is_whole = (
+            self._settings
+            and of_object is not None
+            and _BLANKS.sub("", self._text[node.start : node.end]) == _BLANKS.sub("", of_object[1])
+        )
+        if of_object is not None and is_whole and not missing(value := taken(of_object[1], self._settings)):
             return node._replace(value=value, form=f"default:{name}")
         handed = self._worth.of(node) if _is_handed(node) else node
         declared = self._options.get(name)
-        if declared is None or not isinstance(handed.value, Unknown):
+        if (
+            declared is None
+            or not isinstance(handed.value, Unknown)
+            or (of_object is not None and self._worth.is_changed(of_object[1]))
+        ):
             return handed
         if isinstance(declared, Scalar) and isinstance(declared.value, Unknown):
             return node._replace(value=Unknown(f"`{self._text[node.start : node.end]}` {FROM_FLAGS}", key=name))
@@ -456,6 +466,9 @@ class _Worth:
         unknown = isinstance(node, Scalar) and isinstance(node.value, Unknown)
         spelled = self._text[self._within(node.start) : self._within(node.end)] if unknown else ""
         return self.of(node) if isinstance(node, Scalar) and _CONSTANT.search(spelled) else node
+
+    def is_changed(self, spelled: str) -> bool:
+        return self._program.is_changed(spelled)
 
     def of(self, node: Scalar) -> Scalar:
         """By its default where a caller may say it otherwise, and by the option that decides it."""

@@ -21,7 +21,9 @@ _STEPS = re.compile(r"backward|optimi[sz]er|optim\b|trainer|\.fit\b|\btrain\b|fi
 
 _MASKED = re.compile(r"MaskedLM\b|\bmlm_probability\b|\bmlm[ \t]*=[ \t]*True")
 
-_CAUSAL = re.compile(r"CausalLM\b|LMHead|Seq2SeqLM|ConditionalGeneration|DPOTrainer|SFTTrainer|GPT", re.IGNORECASE)
+_CAUSAL = re.compile(
+    r"CausalLM\b|LMHead|Seq2SeqLM|ConditionalGeneration|DPOTrainer|SFTTrainer|\bGPT\w{0,20}(?:Model|LM)", re.IGNORECASE
+)
 
 _LOADS_CAUSAL = re.compile(r"\b\w{0,40}(?:ForCausalLM|LMHeadModel)\.from_pretrained\(")
 _OF_TOKENS = re.compile(r"\.loss\b|cross_?entropy", re.IGNORECASE)
@@ -32,6 +34,8 @@ _OTHERWISE = re.compile(
 )
 
 _CLASSIFIES = re.compile(r"For\w{0,16}Classification\b|\bnum_labels\b")
+_BY_A_HEAD = re.compile(r"\bCrossEntropyLoss\(|\bBCE(?:WithLogits)?Loss\(|\bcross_entropy\(")
+_HEAD = re.compile(r"\bclass \w{0,40}Classif|\bclassifier\w{0,20}[ \t]*=(?!=)[ \t]*(?:nn\.|\w{0,40}Classif)")
 
 _ANSWERS = re.compile(r"-100\b|ignore_?index|response_only|completion_only|loss_mask", re.IGNORECASE)
 
@@ -74,7 +78,7 @@ def goal(
         found = "pretrain"
     elif not causal and _MASKED.search(whole):
         found = "masked language modelling"
-    elif not causal and _CLASSIFIES.search(whole):
+    elif not causal and (_CLASSIFIES.search(whole) or (_BY_A_HEAD.search(whole) and _HEAD.search(whole))):
         found = "classification"
     elif _TUNES.search(name) or (_ANSWERS.search(whole) and _ASKED_FOR.search(whole)):
         found = "sft"

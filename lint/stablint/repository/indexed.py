@@ -72,7 +72,9 @@ class Index:
         self._defaults: dict[str, tuple[ast.expr, Where]] = {}  # of options, where the program works them out
         self._assigned: dict[tuple[str, str], list[tuple[ast.expr | None, Where]]] = {}  # `self.x = …`, by the class
         self._bound: dict[int, dict[str, list[Bound]]] = {}  # names, by the function or the module
-        self._touched: set[str] = set()  # attributes that are set from elsewhere
+        self._touched: dict[
+            str, list[tuple[str, Bound]]
+        ] = {}  # attributes that are set from elsewhere, each with what has it
         self._stored: dict[object, list[Stored]] = {}  # by the key
         self._updated: list[Stored] = []
         self._imported: dict[
@@ -117,7 +119,7 @@ class Index:
                 elif where.owner is not None and isinstance(name.value, ast.Name) and name.value.id == "self":
                     self._assigned.setdefault((where.owner.name, name.attr), []).append((value, where))
                 else:
-                    self._touched.add(name.attr)
+                    self._touched.setdefault(name.attr, []).append((last(name.value), Bound(value, branches, where)))
             if isinstance(node, ast.Assign):
                 target = ast.unparse(node.targets[0]) if len(node.targets) == 1 else ""
             if isinstance(node, ast.If):

@@ -63,6 +63,14 @@ def is_within(text: str, at: int, names: list[str]) -> bool:
     return False
 
 
+def is_guarded(text: str, at: int, names: list[str]) -> bool:
+    """Whether the function that a line stands in returns before it where the switches are off: `if not args.use_peft: return None`."""
+    begin = text.rfind("def ", 0, at)
+    asked = rf"(?:not[ \t]+[\w.]{{0,60}}\b(?:{'|'.join(map(re.escape, names))})|[\w.]{{0,60}}\b(?:{'|'.join(map(re.escape, names))})[ \t]+(?:is|==)[ \t]+False)"
+    guard = re.compile(rf"^[ \t]+if[ \t]+{asked}[ \t]*:[ \t]*\n?[ \t]*return\b", re.MULTILINE)
+    return bool(names) and begin >= 0 and guard.search(text, begin, at) is not None
+
+
 def is_by_caller(text: str, at: int) -> bool:
     """Whether a line stands in a branch that asks for a switch which each caller of its function gives: `if not trainable:`."""
     head = text[:at].rpartition("def ")[2]

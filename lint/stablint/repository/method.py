@@ -5,7 +5,9 @@ Asked only where a file is shown: of what is presumed here nobody is told anythi
 
 from __future__ import annotations
 
+import ast
 import re
+from collections import Counter
 from collections.abc import Iterator
 from collections.abc import Mapping as Table
 
@@ -13,8 +15,10 @@ from stablint.base.light import NamedTuple
 from stablint.frameworks import own
 from stablint.frameworks.fragment import plain_value
 from stablint.repository.given import Given, stated, truth
-from stablint.repository.lines import asks, calls_of, function_at, is_by_caller, is_decided, is_within
+from stablint.repository.lines import asks, calls_of, function_at, is_by_caller, is_decided, is_guarded, is_within
 from stablint.run.fact import Statement
+from stablint.syntax.python.constants import FROM_FLAGS
+from stablint.syntax.python.parse import tree_of
 from stablint.syntax.tree import Document, Entry, Unknown
 
 _METHODS = {
@@ -57,10 +61,8 @@ _OTHER_MODEL = re.compile(
     r"(?:\b|_)(?:ref|reference|teacher|old|initial|sft|frozen|reward|rm|critic|judge)(?:\b|_)", re.IGNORECASE
 )
 
-# Whoever uses what is imported names it again.
 _IMPORTS_PEFT = re.compile(
-    r"^[ \t]*(?:from[ \t]+peft\b[\w.]{0,60}[ \t]+import[ \t]*(?:\([^()]{0,2000}\)|[^\n]{0,400})|import[ \t]+peft\b[^\n]{0,200})",
-    re.MULTILINE,
+    r"^[ \t]*from[ \t]+peft\b[\w.]{0,60}[ \t]+import[ \t]*(\([^()]{0,2000}\)|[^\n]{0,400})", re.MULTILINE
 )
 _FREEZES_BY_CALL = re.compile(r"\.(\w{0,40}fr(?:eez|oz)\w{0,40})\(")
 
@@ -77,6 +79,7 @@ class Way(NamedTuple):
 
     word: str
     option: Given | None
+    either: bool = False  # one of two branches makes an adapter, the other one goes on with a stored one
 
 
 def way(texts: list[str], options: Table[str, Given], whole: bool) -> Way | None:
@@ -95,18 +98,27 @@ def way(texts: list[str], options: Table[str, Given], whole: bool) -> Way | None
     if on:
         first = next((name for name in on if "qlora" in name.lower()), on[0])
         return Way("qlora" if "qlora" in first.lower() else "lora", asked[first])
-    off = [name for name in asked if truth(asked[name][1]) is False and "qlora" not in name.lower()]
+    by_class = {name for text in texts for name in _OFF.findall(text)}
+    off = [
+        name
+        for name, (_, entry) in asked.items()
+        if (truth(entry) is False or (name in by_class and _is_left(entry))) and "qlora" not in name.lower()
+    ]
     if off:
-        within = all(is_within(text, made.start(), off) for text in texts for made in _MAKES.finditer(text))
+        within = all(
+            is_within(text, made.start(), off) or is_guarded(text, made.start(), off)
+            for text in texts
+            for made in _MAKES.finditer(text)
+        )
         return (
             Way("full", asked[off[0]])
             if within and len(off) + sum("qlora" in one.lower() for one in asked) == len(asked)
             else None
         )
     if not asked and (word := adapted(texts)):
-        return Way(word, None)
+        return Way(word, None, any(not is_decided(text, at) for text in texts for at, _ in _in_both_branches(text)))
     if whole:  # nothing of the program's own freezes
-        texts = [_IMPORTS_PEFT.sub("", text) for text in _without_freezing(texts)]
+        texts = [_without_unused(text) for text in _without_freezing(texts)]
     if not whole or _ADAPTS.search(texts[0]):
         return None
     for text in map(_without_parameter, texts[1:]):
@@ -166,6 +178,14 @@ def _without_parameter(text: str) -> str:
     return _OF_PARAMETER.sub("", text) if _PARAMETER.search(text) else text
 
 
+def _without_unused(text: str) -> str:
+    """Without what is imported of PEFT and named nowhere else."""
+    words = Counter(re.findall(r"\w+", text)) if _IMPORTS_PEFT.search(text) else {}
+    return _IMPORTS_PEFT.sub(
+        lambda one: one[0] if any(words[name] > 1 for name in re.findall(r"\w+", one[1])) else "", text
+    )
+
+
 def _without_freezing(texts: list[str]) -> list[str]:
     """Without the words of freezing, but for the methods of a library's that freeze."""
     called = {name for text in texts for name in _FREEZES_BY_CALL.findall(text)}
@@ -185,7 +205,8 @@ def _is_of_another(text: str, found: re.Match[str]) -> bool:
 
 def _is_left(entry: Entry) -> bool:
     """Whether nobody gives the option, and the class alone has its default."""
-    return isinstance(plain_value(entry.value), Unknown)
+    value = plain_value(entry.value)
+    return isinstance(value, Unknown) and value.reason.endswith(FROM_FLAGS)
 
 
 # An adapter of a module's own; that a library's is named there, or switched off, makes none.
@@ -234,15 +255,31 @@ def adapted(texts: list[str]) -> str:
     if len(loading) > 1 and not all(map(_ADAPTS_IT.search, loading.values())):
         return ""  # one of them may be trained whole
     for number, text in enumerate(texts):
+        either = list(_in_both_branches(text))
         for made in _PUTS_IT_IN.finditer(text):
             name = function_at(text, made.start())
             calls = calls_of(name, texts) if name else []
             if number and name and not calls and name != "__init__":
                 continue  # of a module from which something else is imported
-            if is_decided(text, made.start()) or (calls and all(is_decided(*one) for one in calls)):
+            decided = is_decided(text, made.start()) and not any(
+                begin <= made.start() < end and not is_decided(text, begin) for begin, end in either
+            )
+            if decided or (calls and all(is_decided(*one) for one in calls)):
                 continue
             return "qlora" if any(_IN_4_BITS.search(one) for one in texts) else "lora"
     return ""
+
+
+def _in_both_branches(text: str) -> Iterator[tuple[int, int]]:
+    """Where each of two branches puts an adapter in: a new one, or a stored one that is trained further."""
+    tree = tree_of(text) if len(_PUTS_IT_IN.findall(text)) > 1 else None
+    begins = [0, *(one.end() for one in re.finditer("\n", text))]
+    for node in ast.walk(tree) if tree is not None else ():
+        if isinstance(node, ast.If) and node.orelse and node.end_lineno is not None:
+            start, middle, end = (begins[line - 1] for line in (node.lineno, node.orelse[0].lineno, node.end_lineno))
+            end = text.find("\n", end) if "\n" in text[end:] else len(text)
+            if _PUTS_IT_IN.search(text, start, middle) and _PUTS_IT_IN.search(text, middle, end):
+                yield start, end
 
 
 def _loading(text: str) -> Iterator[tuple[str, str]]:

@@ -109,7 +109,7 @@ def accumulated(program: Program, document: Document) -> Iterator[Statement]:
     found: set[object] = set()
     for tree in program.trees:
         for node in ast.walk(tree):
-            if isinstance(node, ast.If) and any(map(_is_a_step, node.body)):
+            if isinstance(node, ast.If) and any(_is_a_step(inner) for one in node.body for inner in ast.walk(one)):
                 every = [
                     one.right
                     for one in ast.walk(node.test)
@@ -121,7 +121,7 @@ def accumulated(program: Program, document: Document) -> Iterator[Statement]:
         yield stated("training.gradient_accumulation_steps", value, document, None)
 
 
-def _is_a_step(node: ast.stmt) -> bool:
+def _is_a_step(node: ast.AST) -> bool:
     """`optimizer.step()`, `self.scaler.step(optimizer)`; a schedule's is none."""
     called = node.value.func if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) else None
     words = (dotted(called) or [""]) if called is not None else [""]

@@ -92,7 +92,7 @@ class Ways:
             (*named.given_or_default(options, given, texts[0]), *named.by_own_names(options, texts)),
             of_trainer(texts[0]),
             plain,
-            way is not None and way.option is None,
+            way is not None and way.option is None and not way.either,
         )
 
     def _measures(self, program: str, text: str) -> Iterator[Statement]:

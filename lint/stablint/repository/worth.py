@@ -296,6 +296,9 @@ class Program(Index):
                 return self.only(node.args[1], where, far) if len(node.args) == 2 else None
             if words == ["getattr"] and len(node.args) > 1 and isinstance(node.args[1], ast.Constant):
                 return self._got(node, where, far)
+            if words == ["getattr"] and len(node.args) > 1 and last(node.args[0]) == "torch":
+                dtype = self.only(node.args[1], where, far)
+                return dtype if dtype in _DTYPES else UNKNOWN
             if words[-1] == "get" and isinstance(node.func, ast.Attribute) and isinstance(node.args[0], ast.Constant):
                 found = list(self._of_key(node.func.value, node.args[0].value, where, far))
                 if isinstance(found[0], _Unknown) and len(node.args) == 2:
@@ -378,6 +381,10 @@ class Program(Index):
         self.asked |= said
         return not isinstance(test, _Unknown) and bool(test) != branch[1]
 
+    def _is_taken(self, node: ast.stmt, side: bool, where: Where) -> bool:
+        test = self.only(node.test, where) if isinstance(node, ast.If) else UNKNOWN
+        return not isinstance(test, _Unknown) and bool(test) == side
+
     def _once(self, name: str, where: Where) -> tuple[ast.expr, Where] | None:
         found = self._meant(name, where)
         return (found[0][0], found[0][1]) if len(found) == 1 and found[0][0] is not None else None
@@ -444,7 +451,29 @@ class Program(Index):
             yield node.attr
             return
         constant = self._elsewhere(node.attr, where)
-        yield from self.several(*constant, far) if constant is not None else [self._say(node.attr)]
+        yield from (
+            self.several(*constant, far) if constant is not None else [self._changed(last(node.value), node.attr, far)]
+        )
+
+    def is_changed(self, spelled: str) -> bool:
+        """Whether the program sets an attribute of what has it: `args.bf16 = True`."""
+        of, _, name = spelled.rpartition(".")
+        return any(one == of for one, _ in self._touched.get(name, ()))
+
+    def _changed(self, of: str, name: str, far: int) -> object:
+        """What is said under a name, with what the program makes of it: `if not args.bf16 and not args.fp16: args.bf16 = True`."""
+        value = self._say(name)
+        asked = (name, -1)
+        if asked in self._active:
+            return value
+        self._active.add(asked)
+        for one in [bound for has, bound in self._touched.get(name, ()) if has == of]:
+            if any(map(self._is_left, one.branches, repeat(one.where))):
+                continue
+            taken_always = all(self._is_taken(*branch, one.where) for branch in one.branches)
+            value = self.only(one.value, one.where, far) if one.value is not None and taken_always else UNKNOWN
+        self._active.discard(asked)
+        return value
 
     def _of_self(self, name: str, owner: ast.ClassDef, far: int) -> Iterator[object]:
         for one in self._above(owner):
