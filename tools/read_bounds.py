@@ -32,7 +32,9 @@ from stablint.run.releases.pep440 import minor_of, release_key
 
 FOLDER = Path(__file__).resolve().parent.parent / "knowledge" / "releases"
 FRAMEWORKS = ("llamafactory", "axolotl", "ms-swift", "openrlhf", "unsloth", "unsloth-zoo", "verl", "litgpt", "trl", "vllm")  # fmt: skip
-MINORS = frozenset(["vllm"])  # which bounds little, and has a hundred releases: the newest of every minor version
+MINORS = frozenset(
+    ["vllm"]
+)  # which bounds little, and has a hundred releases: the first and the newest of every minor version
 LIBRARIES = ("transformers", "trl", "peft", "accelerate", "deepspeed", "datasets", "bitsandbytes", "torch", "vllm", "flash-attn")  # fmt: skip
 # Asked for by a `setup.py` that takes whichever release is there already (axolotl 0.15.0 setup.py, parse_requirements).
 AS_INSTALLED = {"axolotl": "torch"}
@@ -109,7 +111,9 @@ def archive_of(framework: str, release: str, folder: Path) -> Path:
 def read(framework: str, listed: list[Any], folder: Path) -> dict[str, dict[str, str]]:
     newest = {minor_of(release_key(str(one))): str(one) for one in listed}
     every = [str(one) for one in listed if release_key(str(one)) >= oldest_meant(framework)]
-    wanted = list(newest.values()) if framework in MINORS else every
+    first = {minor_of(release_key(str(one))): str(one) for one in reversed(listed)}
+    ends = {*first.values(), *newest.values()}
+    wanted = [str(one) for one in listed if str(one) in ends] if framework in MINORS else every
     rows: dict[str, dict[str, str]] = {}
     before: dict[str, str] = {}
     for release, asked in _all(framework, wanted, folder):

@@ -79,6 +79,8 @@ def test_of_an_old_time_the_releases_of_that_time_are_presumed() -> None:
             "1.16.0",
         ),  # they do not fit at all: another rule's business
         (("llamafactory", ">=0.7.1"), ("trl", "==0.16.1"), "0.7.1", "0.8.3"),
+        # of two lists one pins it and the other names it alone: 0.10.1 asks for 4.55
+        (("vllm", ">=0.10.0"), ("transformers", "==4.53.2"), "0.10.0", "0.10.0"),
     ],
 )
 def test_the_pin_of_one_library_bounds_the_framework_that_is_built_on_it(framework, other, oldest, newest) -> None:

@@ -79,11 +79,19 @@ def _installable(framework: str, keys: tuple[Key, ...], releases: Releases) -> t
     if not rows:
         return keys
     read, taken = [release_key(release) for release in rows], list(rows.values())
+    # what is newer than all that was read asks for nothing older than the last of these
+    least = {
+        library: ",".join(part for part in specifier.split(",") if part.strip()[:1] == ">")
+        for library, specifier in taken[-1].items()
+    }
     return tuple(
         key
         for key in keys
-        if minor_of(key) > minor_of(read[-1])  # newer than all that was read
-        or all(_takes(library, specifier, releases) for library, specifier in taken[_row(read, key)].items())
+        if all(
+            _takes(library, specifier, releases)
+            for library, specifier in (least if minor_of(key) > minor_of(read[-1]) else taken[_row(read, key)]).items()
+            if specifier
+        )
     )
 
 
