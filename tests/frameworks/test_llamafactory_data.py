@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from stablint.frameworks import registry
 from stablint.frameworks.fragment import Fragment
 from stablint.syntax.json import reader as source
 from stablint.syntax.tree import Text
+from tests.runs import inspected
 
 OURS = {"file_name": "ours.json"}
 
@@ -77,3 +79,18 @@ def test_what_the_entry_does_not_decide_is_not_said(entry: dict[str, Any], silen
 )
 def test_another_table_is_no_table_of_data_sets(table: Any) -> None:
     assert not any(fragment.dialect == "llamafactory-data" for fragment in lowered(table))
+
+
+def test_a_long_table_leaves_the_run_that_names_one_of_its_sets_judged(tmp_path: Path) -> None:
+    """LLaMA-Factory's own has more sets than a run may have settings: of a run it says what it says of the sets that the run names."""
+    row = {
+        "file_name": "a.json",
+        "formatting": "sharegpt",
+        "columns": {"messages": "conversations", "system": "system", "tools": "tools"},
+    }
+    table = {f"set{number}": row for number in range(400)} | {"mine": row | {"columns": {"mesages": "turns"}}}
+    train = "model_name_or_path: Qwen/Qwen2.5-7B-Instruct\nstage: sft\ndo_train: true\nfinetuning_type: lora\ntemplate: qwen\n"
+    train += "dataset: mine\noutput_dir: out\nlearning_rate: 1.0e-4\n"
+    found = inspected(tmp_path, {"train.yaml": train, "data/dataset_info.json": json.dumps(table)})
+    (run,) = [one for one in found.runs if "training.stage" in one.explicit]
+    assert "data.info.formatting.mine" in run.explicit and "data.info.formatting.set7" not in run.explicit

@@ -10,7 +10,7 @@ from stablint.assemble.files import FOR_PROCESSES, Files
 from stablint.assemble.parts import READ_BY_OTHERS, ROLE_DIALECT, Part, asks, at_hand, of_the_program
 from stablint.base.light import TYPE_CHECKING, Any, NamedTuple, Pattern
 from stablint.files import discover
-from stablint.frameworks import accelerate, chat_copy, hydra, samples, unknown_keys
+from stablint.frameworks import accelerate, chat_copy, hydra, llamafactory_data, samples, unknown_keys
 from stablint.frameworks import own as own_words
 from stablint.frameworks.fragment import NUMBERS, Fragment, Link, spelled
 from stablint.frameworks.launch import at_hand as program_at_hand
@@ -184,6 +184,8 @@ def join(parts: list[Part], files: Files, trusting: bool = False) -> tuple[list[
             continue
         if not found:
             continue
+        if link.role == "rows":
+            found = [llamafactory_data.of_used(one, [part.fragment for part in parts]) for one in found]
         if link.role == "accelerate" and (mode := _asked_of_launcher(parts)) is not None:
             found = [accelerate.started(one, mode) if one.dialect == "accelerate" else one for one in found]
         if path != document.path:

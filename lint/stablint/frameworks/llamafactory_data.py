@@ -14,6 +14,7 @@ from collections.abc import Sequence as Rows
 from stablint.base.light import Any
 from stablint.frameworks.fragment import Block, Fragment, Link
 from stablint.run.fact import CLOSED, Explicit, Place, Statement
+from stablint.syntax import limits
 from stablint.syntax.tree import Entry, Mapping, Node, Scalar
 
 FILE = "dataset_info.json"
@@ -266,3 +267,15 @@ def used(block: Block, statements: tuple[Statement, ...]) -> tuple[tuple[Stateme
     said = [Statement(f"data.used.{word(name)}", word(name), name, origin) for name, origin in named]
     said.append(Statement("data.used_names", names, names, named[0][1]))
     return tuple(said), (Link("rows", f"{folder.rstrip('/')}/{FILE}", named[0][1].place),)
+
+
+def of_used(table: Fragment, parts: list[Fragment]) -> Fragment:
+    """What a long table says of the sets that a run names: LLaMA-Factory's own has hundreds, whose columns would fill the run."""
+    if len(table.statements) <= _MANY:
+        return table
+    names = {str(one.value) for part in parts for one in part.statements if one.fact.startswith("data.used.")}
+    kept = tuple(one for one in table.statements if one.fact.count(".") < 3 or one.fact.split(".")[3] in names)
+    return table._replace(statements=kept)
+
+
+_MANY = limits.SETTINGS.most // 4
