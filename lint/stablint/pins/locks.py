@@ -20,7 +20,7 @@ from stablint.pins import commands, formats
 from stablint.pins import path as on_the_path
 from stablint.pins.formats import reader_of
 from stablint.pins.requirement import ANY, PYTHONS, UNREAD, requirement
-from stablint.run.framework import framework, with_own_command
+from stablint.run.framework import BY_MODULE, framework, with_own_command
 from stablint.run.releases.allowed import EITHER, Releases
 from stablint.syntax import limits
 
@@ -247,7 +247,7 @@ def _carried(folder: str, names: list[str]) -> Iterator[tuple[str, str]]:
         for inner in formats.submodules(_text(path, "", _LARGEST_TEXT)):
             if (name := os.path.basename(inner.rstrip("/"))) in _CARRIED:
                 yield name, path
-    for library in (*_CARRIED, *with_own_command()):
+    for library in dict.fromkeys((*_CARRIED, *with_own_command(), *BY_MODULE)):
         for package in framework(library).packages or (library,):
             own = [name for name in names if name.lower().startswith((f"{package}-", f"{package}_"))]  # `peft-mine`
             own += [f"{name}/{package}" for name in names if name.lower() in _OTHERS_CODE]

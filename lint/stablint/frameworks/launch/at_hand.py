@@ -16,7 +16,7 @@ from stablint.frameworks.programs import late as python_late
 from stablint.frameworks.programs import loop
 from stablint.run.fact import OPEN, OWN, PRESUMED, Explicit, Place, Statement
 from stablint.run.framework import framework as record_of
-from stablint.run.framework import package_names
+from stablint.run.framework import package_names, with_own_command
 from stablint.run.releases.allowed import known_keys
 from stablint.run.releases.fields import canonical, field
 from stablint.syntax.tree import Call, Document, Entry, Mapping, Module, Unknown
@@ -86,6 +86,14 @@ class Program(NamedTuple):
             fragment = fragment._replace(scopes={**fragment.scopes, "lora": OPEN})
         if self.options and fragment.entry and fragment.layer == "flags":
             fragment = self._held_against(fragment)
+        if (
+            fragment.layer == "flags"
+            and record_of(fragment.framework).library
+            and not (self.loop or self.makes_arguments)
+        ):
+            # `from swift.llm import sft_main`: the flags are those of a framework that does the rest
+            started = (name for name in with_own_command() if _imports(self.document, record_of(name).packages))
+            fragment = fragment._replace(framework=next(started, fragment.framework))
         itself = (self.loop and not loop.is_trainer(self.loop)) or self.counts
         if not record_of(fragment.framework).library or not (itself or (self.parser and not self.library)):
             return fragment
