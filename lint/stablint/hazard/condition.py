@@ -11,7 +11,8 @@ from stablint.base.libraries import fractions
 from stablint.base.light import Any
 from stablint.hazard import automaton as automata
 from stablint.run.fact import ABSENT, OPEN, Explicit, Fact, Secret, is_unknown
-from stablint.run.releases.pep440 import release_key
+from stablint.run.releases.dating import in_use
+from stablint.run.releases.pep440 import Key, release_key
 from stablint.run.world import NO_CHANGE_POINTS, ChangePoints, Facts
 from stablint.syntax.limits import MATCHED, SEARCHED
 
@@ -174,11 +175,17 @@ def _same_or_not(test: Test, value: Any) -> Verdict:
 
 
 def _version(condition: Condition, world: Facts) -> Verdict:
-    """Releases compare as releases. Where none is stated the answer is not known."""
-    library = condition[1].removeprefix("versions.")
-    if not world.run.releases.stated(library):
+    """Releases compare as releases. Where none is stated the answer is known if all that are in use give the same one."""
+    releases, library = world.run.releases, condition[1].removeprefix("versions.")
+    if releases.stated(library):
+        return _compared(world.choice[library], condition, world)
+    if releases.presumed(library) or releases.is_unread(library) or condition[2] == 2:
         return None
-    have = world.choice[library]
+    answers = {_compared(one, condition, world) for one in in_use(library)}
+    return answers.pop() if len(answers) == 1 else None
+
+
+def _compared(have: Key, condition: Condition, world: Facts) -> Verdict:
     operand = world.fact(condition[3]).value if condition[2] == 2 else condition[3]
     if condition[2] == 2 and not isinstance(operand, str):
         return None

@@ -38,6 +38,10 @@ def finding(
         # A key is there or not, whoever overrules its value.
         if values := [fact for fact in presumed if not fact.name.startswith("keys.")]:
             notes.append(_presumption(values, world))
+    if severity == "error" and any(
+        name[:9] == "versions." and not world.run.releases.stated(name[9:]) for name in names
+    ):
+        severity = "warning"  # what all releases in use do; another may be what runs
     if severity == "error" and (_of_flags_of_anybody(decided, world) or _of_a_file_of_anybody(decided, world)):
         severity = "warning"
     if _is_hint_by_recipes(names, world):

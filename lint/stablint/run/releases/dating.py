@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Mapping as Table
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from stablint.base.knowledge import load
 from stablint.run.fact import Explicit, Fact
@@ -24,8 +24,18 @@ WINDOW = 183
 
 # Libraries of which an old release is stated because the run is old. torch, DeepSpeed and kernels are held back for drivers and compilers.
 _MOVING = ("transformers", "trl", "peft", "accelerate", "unsloth", "llamafactory", "axolotl", "ms-swift", "openrlhf")
+# Of these a release of the last year is taken to run; of the others older ones are in use as well.
+_IN_USE = ("transformers", "trl", "peft", "accelerate")
 _dated: dict[str, Releases] = {}
 _days: dict[str, tuple[list[Key], list[int]]] = {}
+
+
+@cache
+def in_use(library: str) -> tuple[Key, ...]:
+    """The releases of the last twelve months, and the one that was newest before them: what is taken to run where none is stated."""
+    keys = known_keys(library) if library in _IN_USE else ()
+    begins = day(library, keys[-1]) - 365 if keys else 0
+    return keys[max([place for place, key in enumerate(keys) if day(library, key) <= begins], default=0) :]
 
 
 def dated(releases: Releases) -> Releases:
