@@ -160,7 +160,11 @@ class Stated(Facts):
 
     def __init__(self, values: Values, library: str, release: str) -> None:
         super().__init__(values)
-        self.run = SimpleNamespace(releases=SimpleNamespace(stated=lambda name: name == library))
+        self.run = SimpleNamespace(
+            releases=SimpleNamespace(
+                stated=lambda name: name == library, presumed=lambda name: False, is_unread=lambda name: False
+            )
+        )
         self.choice = {library: release_key(release)}
 
 
@@ -168,7 +172,18 @@ class Stated(Facts):
 def test_releases_compare_as_releases(operator: str, operand: Any, expected: bool) -> None:
     stated: Any = Stated({}, "trl", "0.10.1")
     assert evaluate([operator, "versions.trl", 1, operand], stated) is expected
-    assert evaluate([operator, "versions.peft", 1, operand], stated) is None
+    assert evaluate([operator, "versions.torch", 1, operand], stated) is None
+
+
+@pytest.mark.parametrize(
+    ("operator", "release", "expected"),
+    [(">=", "4.28", True), ("<", "4.28", False), (">=", "5.10", None), ("is-not", "4.47.0", True), (">", "99", False)],
+)
+def test_where_no_release_is_stated_those_of_the_last_year_answer_together(
+    operator: str, release: str, expected: bool | None
+) -> None:
+    stated: Any = Stated({}, "trl", "0.10.1")
+    assert evaluate([operator, "versions.transformers", 1, release], stated) is expected
 
 
 def test_a_release_compares_with_one_that_a_fact_names() -> None:
