@@ -809,3 +809,13 @@ def test_axolotl_is_offered_the_fused_loss_of_a_plugin(more: str, offered: bool,
     found = [one for one in remedies(here, answer(here, "RTX 4090")) if "training.plugins" in one.facts]
     assert bool(found) is offered
     assert all(one.verdict == "fits" for one in found)
+
+
+def test_liger_builds_whole_logits_where_it_evaluates(tmp_path: Path) -> None:
+    """8 rows of 2,048 tokens and 152,064 words are 2.5 billion logits, of 10 bytes and more."""
+    text = LLAMAFACTORY.replace("cutoff_len: 8192", "cutoff_len: 2048").replace("size: 4", "size: 1") + (
+        "enable_liger_kernel: true\nval_size: 0.1\neval_strategy: steps\neval_steps: 200\nper_device_eval_batch_size: 8\n"
+    )
+    found = told(tmp_path, text, "A100-80GB x1")
+    assert found.estimate is not None and found.estimate.moment == "evaluation"
+    assert gib(found, "logits") == pytest.approx(8 * 2048 * 152064 * 10 / 2**30, rel=0.1)

@@ -258,3 +258,17 @@ def test_a_file_that_is_one_of_two_kinds_of_answering_is_no_supervised_one(tmp_p
     assert part(told, MOMENTS[1], "reference") == part(told, MOMENTS[1], "weights") > 0.0
     with_engine = answer(world(tmp_path / "vllm", {"grpo.yaml": f"{text}use_vllm: true\n"}, gpus=[CARD]), CARD)
     assert with_engine.estimate is None and "vllm_gpu_memory_utilization" in with_engine.why
+
+
+def test_vllm_loads_its_weights_whatever_its_share_is(tmp_path: Path) -> None:
+    """0.3 of 23.7 GiB are less than the 14.2 of a 7B model in half precision, beside which the trainer's own lie."""
+    found = answer(
+        world(
+            tmp_path,
+            {"grpo.yaml": TRL.format(more=COLOCATED), "go.sh": "trl grpo --config grpo.yaml\n"},
+            gpus=["RTX 4090"],
+        ),
+        "RTX 4090",
+    )
+    assert found.verdict == "does-not-fit" and part(found, MOMENTS[1], "rollout") > 14
+    assert found.reading is not None and any("does not start" in one for one in found.reading.assumptions)

@@ -159,8 +159,13 @@ def engine(
     if of.same_weights:
         mine = Range(*(max(taken * part - base, 0.0) for part in (0.9, 0.97, 1.0)))
         return Held(mine, mine)
-    least = max(2.0 * shape.parameters / _split(w, of), taken - base)
-    mine = Range(*(one + more for one, more in zip((min(least, taken), taken, taken), _GRAPHS, strict=True)))
+    own = 2.0 * shape.parameters / _split(w, of)
+    if taken < own:  # it loads them all the same, and has no room for its cache then (vllm v1/core/kv_cache_utils.py)
+        assumed.append(
+            gettext("which is less than its weights, {size} GiB: it does not start so").format(size=f"{own / GIB:.1f}")
+        )
+    least, most = max(own, taken - base), max(own, taken)
+    mine = Range(*(one + more for one, more in zip((min(least, most), most, most), _GRAPHS, strict=True)))
     held = Held(_ASLEEP if _sleeps(w, of) else mine, mine)
     return held if here else Held(*(one._replace(low=0.0) for one in held))
 

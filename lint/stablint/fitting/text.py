@@ -9,6 +9,7 @@ from stablint.fitting.answer import BECAUSE, FITS, NOT, TIGHT, UNKNOWN, Told, de
 from stablint.fitting.data import on_node
 from stablint.fitting.remedies import Remedy
 from stablint.fitting.terms import GIB
+from stablint.memory.predict import EVALUATION
 from stablint.report.plain import Style, named, plain
 from stablint.report.words import columns
 from stablint.run.fact import Supplied
@@ -122,10 +123,13 @@ def _because(name: str, told: Told, world: World) -> str:
     if name == "logits" and plan.loss == "none":
         return gettext("a head of one value a row")
     if name == "logits":
-        how = "" if plan.loss == "full" else f", {plan.loss} loss"
+        evaluates = told.estimate is not None and told.estimate.moment == EVALUATION
+        how = "" if plan.loss == "full" or evaluates else f", {plan.loss} loss"
         return (
             gettext("{rows} x {tokens} tokens x {words} words").format(
-                rows=plan.rows, tokens=f"{plan.length.usual * plan.scored:,.0f}", words=f"{shape.vocab:,}"
+                rows=plan.evaluated if evaluates else plan.rows,
+                tokens=f"{plan.length.usual * plan.scored:,.0f}",
+                words=f"{shape.vocab:,}",
             )
             + how
         )

@@ -30,6 +30,7 @@ MOMENTS = (
     "end of the forward", "backward of the loss", "backward of the last block", "backward of the first block",
     "backward of the embedding", "optimizer step", "evaluation", "generation",
 )  # fmt: skip
+EVALUATION = MOMENTS[6]
 
 
 class Estimate(NamedTuple):
@@ -149,7 +150,9 @@ def _largest(plan: Plan, traced: Mapping[str, Any], at: int) -> dict[str, Parts]
     }  # fmt: skip
     if plan.evaluated:
         y = terms(plan._replace(rows=plan.evaluated), plan.length[at])
-        logits, _ = _head(plan._replace(method="lora"), traced, y, at)
+        # Liger builds whole logits where nothing is trained (0.6.2 transformers/model/llama.py, lce_forward: skip_logits = self.training).
+        whole = plan.lean and plan.loss == "fused"
+        logits, _ = _head(plan._replace(method="lora", loss="full" if whole else plan.loss), traced, y, at)
         found[MOMENTS[6]] = {**common, "activations": 2.0 * y["Th"], "logits": logits}
     if plan.generating.high:
         kept_by_trainer = {part: size for part, size in held.items() if part not in plan.parked}

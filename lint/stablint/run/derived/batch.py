@@ -24,11 +24,12 @@ def world_size(w: World) -> Answer:
         )
     launcher = w.stated("launch.launcher")
     devices = w.stated("launch.env.CUDA_VISIBLE_DEVICES")
-    if launcher in ("deepspeed", "llamafactory-cli", "accelerate"):  # these start one process a visible GPU
+    # These start one process a visible GPU; `trl` by accelerate (trl 1.16.0 cli/accelerate_launcher.py; accelerate 1.15.0 commands/launch.py:1324).
+    if launcher in ("deepspeed", "llamafactory-cli", "accelerate", "trl"):
         if isinstance(devices, (int, str)) and launcher == "llamafactory-cli":
             return Answer(len(str(devices).split(",")), ("launch.env.CUDA_VISIBLE_DEVICES",))
         return Answer(w.value("target.gpu.count"), ("target.gpu.count",))
-    if launcher in ("torchrun", "python", "trl") and per_node is ABSENT:
+    if launcher in ("torchrun", "python") and per_node is ABSENT:
         return Answer(1, ("launch.launcher",))
     if w.value("target.gpu.count") == 1:
         return Answer(1, ("target.gpu.count",))
