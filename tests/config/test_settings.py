@@ -614,6 +614,9 @@ RELEASES = [
     ({"requirements.txt": "-e .\ntrl==0.9.6\n"}, {"trl": "==0.9.6"}),
     ({"requirements.txt": "trl==0.9.6\n", "trl-mine/src/trl/__init__.py": ""}, {"trl": "?"}),
     ({"requirements.txt": "trl==0.9.6\n", "third_party/trl/trl/__init__.py": ""}, {"trl": "?"}),
+    ({"requirements.txt": "trl==0.9.6\n", "ms-swift-3.1.1/swift/__init__.py": ""}, {"trl": "==0.9.6", "ms-swift": "?"}),
+    ({"LLaMA-Factory/src/llamafactory/__init__.py": ""}, {"llamafactory": "?"}),
+    ({"verl/__init__.py": ""}, {"verl": "?"}),
     # for another system
     ({"requirements.txt": "trl==0.9.6 ; sys_platform == 'darwin'\n"}, {}),
     ({"requirements.txt": "trl==0.9.6 ; sys_platform == 'linux'\n"}, {"trl": "==0.9.6"}),

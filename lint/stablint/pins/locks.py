@@ -249,7 +249,9 @@ def _carried(folder: str, names: list[str]) -> Iterator[tuple[str, str]]:
                 yield name, path
     for library in dict.fromkeys((*_CARRIED, *with_own_command(), *BY_MODULE)):
         for package in framework(library).packages or (library,):
-            own = [name for name in names if name.lower().startswith((f"{package}-", f"{package}_"))]  # `peft-mine`
+            begins = (f"{package}-", f"{package}_")  # `peft-mine`; `ms-swift-3.1.1`, `LLaMA-Factory`
+            whole = library.replace("-", "")
+            own = [n for n in names if n.lower().startswith(begins) or n.lower().replace("-", "").startswith(whole)]
             own += [f"{name}/{package}" for name in names if name.lower() in _OTHERS_CODE]
             for inner in ("", package, "src", f"{package}/src", *own, *(f"{name}/src" for name in own)):
                 if (inner or package).partition("/")[0] not in names:
