@@ -11,7 +11,7 @@ import pytest
 from stablint import api
 from stablint.cli import main
 from stablint.hazard import model
-from tests.runs import written
+from tests.runs import inspected, written
 
 CALL = "from transformers import TrainingArguments\nargs = TrainingArguments(\n    'o',\n    {},\n)\n"
 NARRATED = CALL.format("max_steps=30,\n    num_train_epochs=3")
@@ -292,3 +292,11 @@ def test_a_fault_that_many_files_repeat_is_told_once_and_names_them(
     assert [(one["code"], one["file"]) for one in told] == [("V137", "recipes/a/sft.yaml"), ("V260", "run.sh")]
     assert "likewise recipes/b/sft.yaml:5, recipes/c/sft.yaml:5, recipes/d/sft.yaml:5 and 1 more" in told[0]["message"]
     assert "likewise `rows`" in told[1]["message"]
+
+
+def test_a_token_that_is_handed_to_several_settings_is_told_once(tmp_path: Path) -> None:
+    token = "hf_" + "aBcDeFgHiJkLmNoPqRsTuVwXyZ"[::-1] + "QwErTyUi"
+    text = f'from transformers import AutoModel, AutoTokenizer\n\ntok = "{token}"\nmodel = AutoModel.from_pretrained("a/b", use_auth_token=tok)\n'
+    text += 'tokenizer = AutoTokenizer.from_pretrained("a/b", token=tok)\n'
+    found = inspected(tmp_path, {"train.py": text})
+    assert [one.code for one in found.report.diagnostics if one.code.startswith("S")] == ["S101"]

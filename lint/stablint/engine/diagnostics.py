@@ -148,6 +148,10 @@ def _key(finding: Finding) -> tuple[Any, ...] | None:
     # that a name is gone is so whatever stands behind it, which may be another value in each run
     of_name = finding.item if asks_about_change(finding.hazard) else None
     decisive = tuple((fact.name, repr(fact.value)) for fact in finding.facts if fact.sources and fact.name != of_name)
+    if (
+        finding.hazard.each == ["*"] and not finding.absent
+    ):  # about the text that stands there, however many settings it is given to
+        return finding.hazard.code, place.document.text.path, place.start, place.end
     return (
         finding.hazard.code,
         place.document.text.path,
