@@ -78,10 +78,12 @@ def _place(one: Diagnostic) -> tuple[str, str, int]:
 
 
 def _is_anothers(one: Diagnostic, readers: dict[str, dict[tuple[int, int], set[str]]], faulty: set[str]) -> bool:
-    """Whether the repair rewrites what a run reads in which it is no fault."""
+    """Whether the repair rewrites what a run reads in which it is no fault. A fault of the text is one of every run."""
     return any(
         start < edit.end and edit.start < end and not named <= faulty
-        for file in (one.fix.files if one.fix and _is_written(one.fix) and one.runs else ())
+        for file in (
+            one.fix.files if one.fix and _is_written(one.fix) and one.runs and not one.fact.startswith("file.") else ()
+        )
         for (start, end), named in readers[file.text.path].items()
         for edit in file.edits
     )
