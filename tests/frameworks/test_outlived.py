@@ -32,6 +32,12 @@ OUTLIVED = {
         f"def make():\n    taken = inspect.signature(TrainingArguments).parameters\n    if 'learning_rte' not in taken:\n        return {GOOD}\n"
         f"    return {BAD}\n\n\nargs = make()\n"
     ),
+    "behind a return that a parameter decides": (
+        f"def make(old=False):\n    if not old:\n        return {GOOD}\n    return {BAD}\n\n\nargs = make()\n"
+    ),
+    "behind a return within a branch": (
+        f"def make():\n    if given is not None:\n        if given.new:\n            return {GOOD}\n    return {BAD}\n\n\nargs = make()\n"
+    ),
     "in a method that nobody calls": (
         f"class Made:\n    def old(self):\n        return {BAD}\n\n    def new(self):\n        return {GOOD}\n\n\nargs = Made().new()\n"
     ),
@@ -43,6 +49,13 @@ CERTAIN = {
     "behind a release that is too old": f'if transformers.__version__ < "4.41":\n    raise ImportError("too old")\nargs = {BAD}\n',
     "no branch": f"args = {BAD}\n",
     "the branch that is taken": f"OLD = True\nif OLD:\n    args = {BAD}\nelse:\n    args = {GOOD}\n",
+    "behind a return of nothing, where nothing is trained": (
+        f"def main():\n    if given.evaluates:\n        return\n    args = {BAD}\n"
+        f"    Trainer(model=model, args=args, train_dataset=rows).train()\n\n\nmain()\nargs = {GOOD}\n"
+    ),
+    "behind a return that is never taken": (
+        f"OLD = False\n\n\ndef make():\n    if OLD:\n        return {GOOD}\n    return {BAD}\n\n\nargs = make()\n"
+    ),
     "told of before the program ends": f"try:\n    args = {BAD}\nexcept TypeError as error:\n    print(error)\n    raise\n",
     "told of where the program is started": (
         f"def main():\n    args = {BAD}\n    return args\n\n\ntry:\n    args = main()\nexcept TypeError as error:\n    print(error)\n"

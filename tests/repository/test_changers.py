@@ -164,6 +164,15 @@ bf16: true
         ("Dockerfile", 'FROM x\nCMD ["llamafactory-cli", "train", "/app/a.yaml", "reward_model=x"]\n', "warning"),
         (".github/workflows/x.yml", "on: push\njobs:\n  a:\n    steps:\n      - run: llamafactory-cli train a.yaml\n", "error"),
         (".github/workflows/x.yml", "jobs:\n  a:\n    steps:\n      - run: llamafactory-cli train a.yaml reward_model=x\n", "warning"),
+        (".vscode/launch.json", '{"configurations": [{"module": "llamafactory.cli", "args": ["train", "a.yaml", "reward_model=x"]}]}\n', "warning"),
+        ("go.ps1", "llamafactory-cli train a.yaml\n", "error"),
+        ("go.ps1", "llamafactory-cli train a.yaml reward_model=x\n", "warning"),
+        ("go.sh", "python fill.py --in a.yaml --out b.yaml\nllamafactory-cli train b.yaml\n", "warning"),
+        (
+            "go.py",
+            'import yaml\nfrom llamafactory.train.tuner import run_exp\nfrom mine import fill\n\nc = fill(yaml.safe_load(open("a.yaml")))\nrun_exp(c)\n',
+            "warning",
+        ),
         ("README.md", "Write your `a.yaml`.\n```\n├── a.yaml\n```\n```sh\nllamafactory-cli train a.yaml\nllamafactory-cli export a.yaml\n```\n", "error"),
         ("README.md", "```sh\nllamafactory-cli export a.yaml\n```\n", "warning"),
         ("README.md", "```sh\nllamafactory-cli train a.yaml reward_model=x\n```\n", "warning"),
@@ -178,6 +187,24 @@ bf16: true
 )  # fmt: skip
 def test_what_a_command_adds(name: str, text: str, severity: str, tmp_path: Path) -> None:
     files = {"a.yaml": PPO, name: text, "requirements.txt": "llamafactory==0.9.4\n"}
+    found = inspected(tmp_path, files).report.diagnostics
+    assert [one.severity for one in found if one.code == "R271"] == [severity]
+
+
+@pytest.mark.parametrize(
+    ("cell", "severity"),
+    [
+        ("!llamafactory-cli train a.yaml", "error"),
+        ('config = yaml.safe_load(open("a.yaml"))', "error"),
+        ('yaml.safe_dump(config, open("a.yaml", "w"))', "warning"),
+        ("!sed -i 's/ppo/sft/' a.yaml", "warning"),
+        ("!echo 'reward_model: x' >> a.yaml", "warning"),
+    ],
+)  # fmt: skip
+def test_a_cell_writes_anew_what_a_cell_has_written(cell: str, severity: str, tmp_path: Path) -> None:
+    cells = [{"cell_type": "code", "source": [text]} for text in ("%%writefile a.yaml\n" + PPO, cell)]
+    text = json.dumps({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": cells})
+    files = {"a.ipynb": text, "requirements.txt": "llamafactory==0.9.4\n"}
     found = inspected(tmp_path, files).report.diagnostics
     assert [one.severity for one in found if one.code == "R271"] == [severity]
 

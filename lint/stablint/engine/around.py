@@ -57,7 +57,7 @@ def _with_errors(finding: Finding) -> Iterator[str]:
     """The configurations that an error rests on."""
     for fact in finding.run.explicit.values() if finding.severity == "error" else ():
         for one in fact.sources:
-            if isinstance(one.origin, Explicit) and _is_data_file(one.origin.place.document):
+            if isinstance(one.origin, Explicit) and _may_be_changed(one.origin.place.document):
                 yield one.origin.place.document.path
 
 
@@ -75,6 +75,11 @@ def _of_program(holds: Callable[[Finding], bool]) -> Callable[[Finding], Iterato
 
 def _is_data_file(document: Document) -> bool:
     return document.format in ("json", "yaml") and "\0" not in document.path
+
+
+def _may_be_changed(document: Document) -> bool:
+    """A file of its own, or one that a cell of a notebook writes, which another may write anew."""
+    return document.format in ("json", "yaml") and ("\0" not in document.path or document.text.path.endswith(".ipynb"))
 
 
 def _is_told(finding: Finding) -> bool:

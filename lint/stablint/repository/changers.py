@@ -26,11 +26,15 @@ from stablint.syntax.tree import Mapping, Scalar
 def edited(paths: Iterable[str], files: Files) -> frozenset[str]:
     """Those of the configurations of which nobody can say that a run reads what stands in them."""
     by_root: dict[str, list[str]] = {}
+    found: set[str] = set()
     for path in paths:
+        host, within, name = path.partition("\0")
+        if within:
+            found |= {path, host} if _is_written_anew(os.path.basename(name), host, files) else set()
+            continue
         root = files.root(path)
         if os.path.isdir(root):
             by_root.setdefault(root, []).append(path)
-    found: set[str] = set()
     for root, several in by_root.items():
         uses: dict[str, set[str]] = {path: set() for path in several}
         for text in _texts(root, several, files):
@@ -39,6 +43,20 @@ def edited(paths: Iterable[str], files: Files) -> frozenset[str]:
                     uses[path].update(text.uses(path, files))
         found |= {path for path, said in uses.items() if said and said != {_TRAINED} and said != {_TRAINED, _OTHER}}
     return frozenset(found)
+
+
+def _is_written_anew(name: str, notebook: str, files: Files) -> bool:
+    """Whether a cell writes the file once more that a cell has written: `json.dump(config, open("ds.json", "w"))`, `!sed -i … c.yaml`."""
+    text = content(notebook, files).decode("utf-8", "replace").replace('\\"', '"')
+    named = rf"(?:[\w./-]{{0,200}}/)?{re.escape(name)}"
+    again = (
+        rf"\(\s{{0,20}}[\"']{named}[\"'],\s{{0,20}}(?:mode\s{{0,3}}=\s{{0,3}})?[\"'][rb]?[wa+]|\b(?:{_EDITORS})\b[^\n]{{0,300}}\b{named}"
+        rf"|>\s{{0,3}}[\"']?{named}|[\"']{named}[\"']\)\.write_text\("
+    )
+    return re.search(again, text) is not None
+
+
+_EDITORS = "sed|perl|yq|jq|sponge|crudini"
 
 
 def _is_written_down(path: str, files: Files) -> bool:
@@ -68,8 +86,13 @@ _READS = re.compile(r"load|parse_(?:json|yaml|args)|subprocess|\bsystem\(")
 _TRAINED, _OTHER, _DOUBTED = "a training reads it", "a command reads it that trains nothing", "nobody knows"
 _PROGRAM, _SHELL, _GUIDE, _DATA = "program", "shell", "guide", "data"
 # Texts that say how a file is used, and that no check reads by itself.
-_GUIDES = Pattern(r"(?i)(?:readme.*|.*\.(?:md|rst|txt|toml|ini|cfg)|taskfile\.ya?ml|procfile|jenkinsfile)\Z")
-_WORKFLOWS = (".github/workflows", ".gitlab-ci.yml", ".circleci/config.yml", "azure-pipelines.yml", ".buildkite")
+_GUIDES = Pattern(
+    r"(?i)(?:readme.*|.*\.(?:md|rst|txt|toml|ini|cfg|conf|ps1|bat|cmd|fish|smk)|taskfile\.ya?ml|procfile|jenkinsfile|snakefile|mlproject)\Z"
+)
+_WORKFLOWS = (
+    ".github/workflows", ".gitlab-ci.yml", ".circleci/config.yml", "azure-pipelines.yml", ".buildkite", ".vscode/launch.json",
+    ".vscode/tasks.json", ".devcontainer/devcontainer.json",
+)  # fmt: skip
 _COMMENT = Pattern(r'^[ \t"]*#(?!!)[^\n]*|[ \t]#[^\n]*|^[ \t]*[rRuU]?"""[^"]*(?:"{1,2}(?!")[^"]*)*"""', re.MULTILINE)
 _FENCE = Pattern(
     r"^[ \t]*(?:```|~~~)[^\n]*\n(.*?)(?:^[ \t]*(?:```|~~~)|\Z)|`([^`\n]+)`|^(?: {4}|\t)(.*)$", re.MULTILINE | re.DOTALL
@@ -157,6 +180,12 @@ _ASSIGNED = Pattern(r"(?:^|(?<=[\s;]))(\w{1,80})\s{0,3}(?::[^=\n]{1,60})?=\s{0,3
 _INTO = Pattern(r"(?:>\|?|\btee\b(?:\s+-a)?)\s*[\"']?[^\s\"'>|;&]{0,200}\Z")
 
 
+# A command that is told the name of another file as well, into which it writes what it makes of the first.
+_WRITES_FILE = Pattern(
+    r"(?:^|\s)(?:-o|--(?:out|save|dest|write|target)[\w-]{0,30})[ =][\"']?[^\s\"']{1,200}\.(?:ya?ml|json)(?![\w.-])"
+)
+
+
 class _Text(NamedTuple):
     """One text of a repository: `text` without its comments, with everything else where it stood."""
 
@@ -232,7 +261,7 @@ class _Text(NamedTuple):
     def _done(self, start: int, end: int, known: list[tuple[int, int]]) -> Iterator[str]:
         """What is done with the file at one place."""
         line = self.text[self.text.rfind("\n", 0, start) + 1 : (self.text + "\n").find("\n", end)]
-        if _INTO.search(self.text, max(0, start - 300), start):
+        if _INTO.search(self.text, max(0, start - 300), start) or _WRITES_FILE.search(line):
             yield _DOUBTED
             return
         is_read = any(first <= start < last for first, last in known)
@@ -476,7 +505,9 @@ _HANDS_OVER = Pattern(
     r"(?:Config|Arguments|Args)\([^()]*\*\*|\bparse_(?:yaml_file|json_file|dict)\(|\brun_exp\(|\bdeepspeed\.initialize\(|\bdeepspeed\s*=\s*\w+\s*[,)\n]"
 )
 _LOADED = Pattern(
-    r"\b(\w+)(?::[ \t]*\w+(?:\[[\w., \[\]]*\])?)?[ \t]*=\s*(?:[\w.]+\(\s*){0,3}(?:(?:h?json5?|yaml|toml|tomllib|OmegaConf)\.)?(?:safe_|full_|unsafe_)?loads?\("
+    r"\b(\w+)(?::[ \t]*\w+(?:\[[\w., \[\]]*\])?)?[ \t]*=\s*"
+    r"(?:(?:dict|list|cast|(?:copy\.)?deepcopy|(?:\w+\.){0,3}[A-Z]\w*(?:\.\w+)?)\(\s*){0,3}"  # another function may change it
+    r"(?:(?:h?json5?|yaml|toml|tomllib|OmegaConf)\.)?(?:safe_|full_|unsafe_)?loads?\("
 )
 _ATTRIBUTE = Pattern(r"(?<![\w.])(\w+)(?:\.\w+)*\.\w+\s*=(?!=)")
 _WRITES = Pattern(r"\b(?:json|yaml|OmegaConf)\.(?:safe_)?(?:dump|save)\(|\.write(?:_text)?\(")

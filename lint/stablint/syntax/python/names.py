@@ -388,8 +388,11 @@ class Names:
     def _branches(self, test: ast.expr, body: Sequence[ast.AST], other: Sequence[ast.AST], scope: Scope) -> None:
         for nodes, positive in ((body, True), (other, False)):
             if nodes:
-                leaves = isinstance(nodes[-1], ast.Return)
-                self.branches.append(Branch(test, scope, position_of(nodes[0]), end_of(nodes[-1]), positive, leaves))
+                last = nodes[-1]
+                leaves = isinstance(last, ast.Return)
+                gives = isinstance(last, ast.Return) and last.value is not None
+                place = position_of(nodes[0]), end_of(last)
+                self.branches.append(Branch(test, scope, *place, positive, leaves, gives))
 
     def block(self, node: ast.AST, scope: Scope, conditional: bool, _: str | None) -> None:
         """Loops, `try`, `match`: what is bound in them may not be bound."""

@@ -65,6 +65,7 @@ class Branch(NamedTuple):
     end: Position
     positive: bool
     leaves: bool = False  # it ends the function
+    gives: bool = False  # with a value of its own
 
 
 class Nests:
@@ -89,6 +90,9 @@ class Nests:
                 found.append(self._branches[at])
             at = self._parents[at]
         return found[::-1]
+
+    def giving(self) -> Iterator[Branch]:
+        return (one for one in self._branches if one.gives)
 
     def with_parents(self) -> Iterator[tuple[Branch, Branch | None]]:
         for one, parent in zip(self._branches, self._parents, strict=True):

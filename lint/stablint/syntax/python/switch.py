@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from stablint.syntax.python.constants import defaulted
@@ -33,7 +34,7 @@ def switch(calls: Calls, found: FoundCall) -> Scalar | None:
             around = _around(calls, sites[0])
     if not around:
         return None
-    truth = _all([_turned(_truth(calls, one.test, one.scope), one.positive) for one in around])
+    truth = _all(_held(calls, around))
     test = around[0].test
     start, end = calls.places.start(test), calls.places.end(test)
     if truth.value is None:
@@ -69,11 +70,24 @@ def alternative(calls: Calls, found: FoundCall) -> bool:
 
 
 def in_a_branch(calls: Calls, found: FoundCall) -> bool:
-    """Whether a test of which nobody knows the outcome stands around it, or around the only call of the function that makes it."""
+    """Whether a test of which nobody knows the outcome stands around it, or around the only call of the function that makes it, or its function
+    may have given something else before: `if not old: return new()`."""
     around = _tests(calls, found)
-    return bool(around) and _all(
-        [_turned(_truth(calls, one.test, one.scope), one.positive) for one in around]
-    ) != _Truth(True)
+    return _all([*_held(calls, around), *_passed(calls, found)]) != _Truth(True)
+
+
+def _held(calls: Calls, branches: list[Branch]) -> list[_Truth]:
+    return [_turned(_truth(calls, one.test, one.scope), one.positive) for one in branches]
+
+
+def _passed(calls: Calls, found: FoundCall) -> Iterator[_Truth]:
+    """Of each branch that gives something else before the place is reached: that it is not taken."""
+    place, nests = position_of(found.node), calls.names.nests(found.scope)
+    outer = nests.around(place)
+    for one in nests.giving() if found.scope.node is not None else ():
+        if one.end <= place:
+            within = [part for part in nests.around(one.start) if part not in outer]
+            yield _turned(_all(_held(calls, within)), False)
 
 
 def _tests(calls: Calls, found: FoundCall) -> list[Branch]:
