@@ -105,3 +105,21 @@ def test_a_class_of_the_projects_own_may_take_what_the_librarys_refuses(line: st
     code = f"{line}\nargs = TrainingArguments('out', fp16=True, bf16=True)\n"
     found = look({"train.py": code}, str(tmp_path), {"with": ["transformers==5.23.0"]})
     assert {d.severity for d in found if d.code == "P143"} == {weight}
+
+
+LAUNCH = 'accelerate launch --multi_gpu --num_processes "$N" train.py --output_dir out --learning_rate 1e-5\n'
+
+
+@pytest.mark.parametrize(
+    ("between", "severity"),
+    [
+        ("", "error"),
+        ("source .venv/bin/activate\n", "error"),
+        ('eval "$(conda shell.bash hook)"\n', "error"),
+        ("source cluster.sh\n", "warning"),
+        ('eval "$(python parse.py)"\n', "warning"),
+    ],
+)  # fmt: skip
+def test_what_is_not_at_hand_may_set_a_variable_anew(between: str, severity: str, tmp_path: Path) -> None:
+    found = look({"run.sh": f"N=1\n{between}{LAUNCH}"}, str(tmp_path), {"with": ["accelerate==1.15.0"]})
+    assert [one.severity for one in found if one.code == "D303"] == [severity]

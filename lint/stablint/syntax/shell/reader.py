@@ -38,6 +38,11 @@ _SLURM = {
     "gres": ("SLURM_GPUS_ON_NODE",), "gpus-per-node": ("SLURM_GPUS_PER_NODE", "SLURM_GPUS_ON_NODE"), "cpus-per-task": ("SLURM_CPUS_PER_TASK",),
 }  # fmt: skip
 _FOLDER, _BEFORE = "#folder", "#before"  # no names of variables
+# Files of the machine, which set up what programs are found in and no variable of the script's.
+_SETS_UP = re.compile(r"conda|mamba|ssh-agent|brew|direnv|pyenv|modulecmd|\bhook\b|argcomplete")
+_OF_THE_MACHINE = re.compile(
+    r"(?:activate|rc|profile|conda\.sh|mamba\.sh|setvars\.sh|/init/\w{1,20}|cargo/env)$|^/(?:etc|usr)/"
+)
 # They start what another machine or an image has: which files it finds there nobody here knows.
 _ELSEWHERE = frozenset(["ssh", "docker", "podman", "nerdctl", "kubectl"])
 # Of git: another state of the files than the one at hand.
@@ -154,6 +159,8 @@ class _Reader(Runner):
             self.state.hold(_BEFORE, Unknown("the folder is not known"))
         elif texts[0] in SOURCES:
             self.read_in(fields)
+        elif texts[0] == "eval" and self._may_set_anything(fields[1:]):
+            self.presume()
         there, self.others = self.others, self.others or texts[0].rpartition("/")[2] in _ELSEWHERE
         for inner in scripts_in(fields, texts):
             self.inner(inner, fields[0].start)
@@ -223,7 +230,11 @@ class _Reader(Runner):
         if most.brought > limits.SOURCED.most:
             return
         text = sourced(fields, self.text, text_of(self.state.held.get(_FOLDER)) or "", self.locate)
-        if text is None or len(text.text) > LARGEST:
+        if text is None:
+            if len(fields) > 1 and not _OF_THE_MACHINE.search(words_of(fields[1]) or ""):
+                self.presume()
+            return
+        if len(text.text) > LARGEST:
             return
         if self.depth >= limits.SOURCED_DEEP.most:
             self.state.spent.reached(limits.SOURCED_DEEP, fields[0].start, fields[1].end)
@@ -248,6 +259,17 @@ class _Reader(Runner):
         for name in other.exports:
             self.exports[name] = (fields[1].start, fields[1].end)
             self.environment = None
+
+    def _may_set_anything(self, fields: list[Field]) -> bool:
+        """Whether what is evaluated is made when the script runs, by what does not only set up an environment: `eval "$(conda shell.bash hook)"`."""
+        unknown = any(isinstance(part.value, Unknown) for one in fields for part in one.chunks)
+        return unknown and not _SETS_UP.search(self.source[fields[0].start : fields[-1].end])
+
+    def presume(self) -> None:
+        """A file that is not at hand, or a text that nobody knows, may set any variable anew: what was set stands for the usual value."""
+        for name, held in list(self.state.held.items()):
+            if isinstance(held, Definition) and name.isidentifier():
+                self.state.hold(name, held._replace(presumed=True))
 
     def inner(self, content: Inner, place: int) -> None:
         """The commands of `bash -c "…"` and `eval`, which stand at `place`."""
