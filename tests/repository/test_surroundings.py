@@ -1733,6 +1733,31 @@ def test_a_function_that_gives_none_where_the_switch_is_off(flag: str, method: s
     assert in_words(effective(run))["method"].startswith(method)
 
 
+@pytest.mark.parametrize(
+    ("module", "settings", "method"),
+    [
+        ("alignment", "", "full"),
+        ("alignment", "use_peft: true\n", "lora"),
+        ("trl", "", "full"),
+        ("own", "", "unknown"),
+    ],
+)
+def test_no_adapter_where_a_library_s_switch_is_not_set(
+    module: str, settings: str, method: str, tmp_path: Path
+) -> None:
+    text = (
+        "from transformers import HfArgumentParser\nfrom trl import DPOConfig, DPOTrainer, ModelConfig\n"
+        f"from {module} import get_peft_config\n\nmodel, arguments = HfArgumentParser((ModelConfig, DPOConfig)).parse_yaml_file('conf/dpo.yaml')\n"
+        "DPOTrainer('a/b', args=arguments, train_dataset=rows, peft_config=get_peft_config(model)).train()\n"
+    )
+    files = {
+        "train.py": text,
+        "conf/dpo.yaml": f"output_dir: out\nlearning_rate: 1.0e-6\nbeta: 0.1\nper_device_train_batch_size: 2\nbf16: true\n{settings}",
+    }
+    (run,) = shown(tmp_path, "conf/dpo.yaml", files)
+    assert in_words(effective(run))["method"] == method
+
+
 def test_a_script_that_hands_everything_on_says_no_trainer(tmp_path: Path) -> None:
     text = "accelerate launch src/$1.py --learning_rate $2 --num_train_epochs $3 --do_train\n"
     (run,) = shown(tmp_path, "run.sh", {"run.sh": text})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Container, Iterable, Iterator
 
 from stablint.assemble.files import Files
@@ -181,17 +180,6 @@ def referrers(
     return list(dict.fromkeys(path for several in found for path in several))
 
 
-_TOLD = re.compile(
-    rb"\brequired\s?=\s?True|add_argument\(\s{0,40}[\"'][A-Za-z]|^[ \t]+\w{1,60}:[ \t]*(?:str|int|float|Path)[ \t]*$|\bsys\.argv\[",
-    re.MULTILINE,
-)
-
-
-def _must_be_told(path: str, files: Files) -> bool:
-    """Whether a program starts only where it is told something."""
-    return _TOLD.search(repository_referrers.content(path, files)) is not None
-
-
 def starters(paths: list[str], known: Container[str], files: Files) -> Iterator[list[str]]:
     """The scripts that may start a program with these configurations, or these programs, then the guides that tell how to; none where another file
     is among them."""
@@ -203,7 +191,9 @@ def starters(paths: list[str], known: Container[str], files: Files) -> Iterator[
     ):
         return
     yield [path for path in referrers(paths, known, files, files.root) if discover.kind_of(path) in _WITH_COMMANDS]
-    if any(one.block.kind == "call" for one in fragments) and not any(_must_be_told(one, files) for one in paths):
+    if any(one.block.kind == "call" for one in fragments) and not any(
+        repository_loaders.must_be_told(one, files) for one in paths
+    ):
         return  # a guide's command is an example then
     told = [one for path in paths for one in repository_referrers.guides(path, files.root(path), files)]
     for one in told:

@@ -275,6 +275,17 @@ def _common(one: str, other: str) -> int:
     )
 
 
+_TOLD = re.compile(
+    rb"\brequired\s?=\s?True|add_argument\(\s{0,40}[\"'][A-Za-z]|^[ \t]+\w{1,60}:[ \t]*(?:str|int|float|Path)[ \t]*$|\bsys\.argv\[",
+    re.MULTILINE,
+)
+
+
+def must_be_told(path: str, files: Files) -> bool:
+    """Whether a program starts only where it is told something."""
+    return _TOLD.search(referrers.content(path, files)) is not None
+
+
 def of_another(path: str, files: Files) -> Program | None:
     """A program of the repository that loads files, where the file looks like that of a library with such a parser, and nothing in the repository
     speaks of the library: not a program, no script, no guide and no list of packages."""

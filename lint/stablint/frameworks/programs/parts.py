@@ -279,8 +279,12 @@ def _loaded_by_name(module: Module) -> list[str]:
     return found
 
 
-# TRL's, which gives none where its ModelConfig does not say `use_peft` (trl 1.16.0 trainer/utils.py, get_peft_config).
-_BY_MODEL_CONFIG = ("trl.get_peft_config", "trl.trainer.get_peft_config", "trl.trainer.utils.get_peft_config")
+# TRL's, which gives none where its ModelConfig does not say `use_peft` (trl 1.16.0 trainer/utils.py, get_peft_config), and the alignment handbook's,
+# which asks its ModelArguments the same (alignment/model_utils.py).
+_BY_MODEL_CONFIG = (
+    "trl.get_peft_config", "trl.trainer.get_peft_config", "trl.trainer.utils.get_peft_config", "alignment.get_peft_config",
+    "alignment.model_utils.get_peft_config",
+)  # fmt: skip
 
 
 def _handed_over(block: Block) -> tuple[Statement, ...]:
