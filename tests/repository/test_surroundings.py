@@ -1790,3 +1790,26 @@ for epoch in range(given.epochs):
         model(**batch).loss.backward()
         optimizer.step()
 """
+
+
+@pytest.mark.parametrize(
+    ("given", "method"),
+    [
+        (
+            "use_peft=True, lora_r=8, load_in_4bit=True",
+            "lora",
+        ),  # TRL loads the model by its name, and quantises nothing
+        ("lora_r=8", "full"),
+        ("use_peft=switch", "not known"),
+        ("**settings", "unknown"),
+    ],
+)
+def test_settings_that_a_program_makes_for_trl_s_adapters(given: str, method: str, tmp_path: Path) -> None:
+    text = (
+        "from trl import GRPOConfig, GRPOTrainer, ModelConfig, get_peft_config\n\n"
+        f"model = ModelConfig(model_name_or_path='a/b', {given})\n"
+        "GRPOTrainer(model=model.model_name_or_path, reward_funcs=[f], args=GRPOConfig('out', bf16=True), train_dataset=rows, "
+        "peft_config=get_peft_config(model)).train()\n"
+    )
+    (run,) = checked(tmp_path, "train.py", {"train.py": text})
+    assert in_words(effective(run))["method"].startswith(method)

@@ -285,6 +285,14 @@ _BY_MODEL_CONFIG = (
     "trl.get_peft_config", "trl.trainer.get_peft_config", "trl.trainer.utils.get_peft_config", "alignment.get_peft_config",
     "alignment.model_utils.get_peft_config",
 )  # fmt: skip
+# What it makes of its own settings.
+_OF_MODEL_CONFIG = {
+    key: Row(key, fact)
+    for key, fact in (
+        ("use_peft", "lora.use_peft"), ("lora_r", "lora.r"), ("lora_alpha", "lora.lora_alpha"), ("lora_dropout", "lora.lora_dropout"),
+        ("lora_target_modules", "lora.target_modules"), ("use_dora", "lora.use_dora"), ("use_rslora", "lora.use_rslora"),
+    )
+}  # fmt: skip
 
 
 def _handed_over(block: Block) -> tuple[Statement, ...]:
@@ -306,6 +314,17 @@ def _handed_over(block: Block) -> tuple[Statement, ...]:
             made = block.document.text.text[entry.value.name_start : entry.value.name_end]
         if isinstance(entry.value, Call) and not entry.value.local and entry.value.name in _BY_MODEL_CONFIG:
             found.append(_named(block, entry.value, "trainer.peft_by_model_config", True))
+            made_of = next(iter(entry.value.positional), None)
+            if (
+                isinstance(made_of, Call)
+                and made_of.name in ("trl.ModelConfig", "alignment.ModelArguments")
+                and not made_of.parsed
+            ):
+                found += lower_mapping(
+                    block._replace(mapping=made_of.arguments), _OF_MODEL_CONFIG, "call", lambda key: None
+                )
+                if made_of.arguments.get("use_peft") is None and not made_of.arguments.open:
+                    found.append(_named(block, made_of, "lora.use_peft", False))  # its default in every release
         if entry.key == "peft_config" and _is_made_by_switch(block, entry.value):
             found.append(said._replace(fact="trainer.peft_by_switch", value=True, raw=True))
         if made is not None and entry.key == "peft_config" and not made[:1].isupper():
