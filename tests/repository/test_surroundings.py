@@ -1813,3 +1813,17 @@ def test_settings_that_a_program_makes_for_trl_s_adapters(given: str, method: st
     )
     (run,) = checked(tmp_path, "train.py", {"train.py": text})
     assert in_words(effective(run))["method"].startswith(method)
+
+
+@pytest.mark.parametrize(
+    ("settings", "shows"),
+    [
+        ("model_path: a/b\nepochs: 6\nbatch_size: 36\nlr: 0.0001\n", True),
+        ("model_path: a/b\nepochs: 6\nlr: 0.0001\n", False),
+        ("epochs: 6\nbatch_size: 36\nrate: 0.0001\n", False),
+    ],
+)
+def test_who_asks_for_a_file_of_settings_is_told_what_it_says(settings: str, shows: bool, tmp_path: Path) -> None:
+    files = {"conf/a.yaml": settings}
+    assert bool(shown(tmp_path, "conf/a.yaml", files)) is shows
+    assert not checked(tmp_path, "conf/a.yaml", files)

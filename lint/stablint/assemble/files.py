@@ -46,6 +46,9 @@ if TYPE_CHECKING:
         def user(self, path: str) -> str | None:
             """The only program that trains and takes what a file says of which nothing is known by itself."""
 
+        def is_asked_for(self, path: str) -> bool:
+            """Whether it is a file of settings that is shown."""
+
         def trains_itself(self, program: str) -> bool:
             """Whether a file that is shown has a loop of its own and an optimizer, and no word of a library's trainer."""
 
@@ -289,6 +292,12 @@ class Files:
                     break
             if not found and dialect is None and self.around is not None and self.around.trains_itself(path):
                 found = list(self.fragments(path, registry.PROGRAM))
+            if not found and dialect is None and self.around is not None and self.around.is_asked_for(path):
+                found = [
+                    one
+                    for one in self.fragments(path, "own")
+                    if {s.fact for s in one.statements} >= _RATE_SPAN_AND_BATCH
+                ]
             owner = self.owned.get(path)
             if owner is not None:
                 found = [owner.owns(fragment) if fragment.block.kind == "document" else fragment for fragment in found]
@@ -452,6 +461,10 @@ class Files:
         return path.replace(os.sep, "/")
 
 
+# Of what else trains than language models as well: who asks for the very file is told.
+_RATE_SPAN_AND_BATCH = frozenset(
+    {"training.learning_rate", "training.num_train_epochs", "training.per_device_train_batch_size"}
+)
 _TELLING = len("train_unsloth.py")  # of a program's name
 
 

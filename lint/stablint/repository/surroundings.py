@@ -100,6 +100,9 @@ class Surroundings:
             return None  # `axolotl/cli/train.py` is no program of anybody's own
         return here[0], False
 
+    def is_asked_for(self, path: str) -> bool:
+        return path in self._asked and path.endswith((".yaml", ".yml", ".json"))
+
     def trains_itself(self, program: str) -> bool:
         loading = any(program == one for one, _ in self._files.loaders.values())
         return (loading or program in self._asked) and self.steps(program)
