@@ -1827,3 +1827,16 @@ def test_who_asks_for_a_file_of_settings_is_told_what_it_says(settings: str, sho
     files = {"conf/a.yaml": settings}
     assert bool(shown(tmp_path, "conf/a.yaml", files)) is shows
     assert not checked(tmp_path, "conf/a.yaml", files)
+
+
+@pytest.mark.parametrize(
+    ("uses", "length"), [("", False), ("rows = rows.map(cut)\n", True), ("rows = cut(rows)\n", True)]
+)
+def test_a_length_of_a_function_that_nobody_names_is_not_the_program_s(uses: str, length: bool, tmp_path: Path) -> None:
+    files = {
+        "train.py": "from helpers import cut\nfrom transformers import AutoModelForCausalLM, Trainer, TrainingArguments\n\n"
+        f"{uses}Trainer(AutoModelForCausalLM.from_pretrained('a/b'), TrainingArguments('out'), train_dataset=rows).train()\n",
+        "helpers.py": "def cut(row, max_length=512):\n    return tokenizer(row['text'], max_length=max_length, truncation=True)\n",
+    }
+    (run,) = shown(tmp_path, "train.py", files)
+    assert ("training.max_length" in run.explicit) is length

@@ -42,7 +42,8 @@ def length(
     if not found and (named := _named(text, given, options)) is not None:
         return named
     for other in others if not found else ():  # what makes the rows may stand in a module of its own
-        if found := list(_cut_at(other)) or list(_sliced_at(other)):
+        said = list(_cut_at(other)) or list(_sliced_at(other))
+        if found := [one for one in said if program.is_run(at(other, one.lineno))]:
             within = other
             break
     values: dict[int, tuple[Document, Entry | None, int]] = {}

@@ -406,9 +406,23 @@ class Program(Index):
             yield (given, place) if given is not None else (default, Where(where.tree, None, None))
 
     def is_run(self, where: Where) -> bool:
-        """Whether a place is no function of another module that nobody of the program calls."""
+        """Whether a place is no function of another module that nobody of the program calls or hands on."""
         name = where.function.name if where.function is not None else ""
-        return where.tree is self.trees[0] or where.owner is not None or not name or name in self._called
+        return (
+            where.tree is self.trees[0]
+            or where.owner is not None
+            or not name
+            or name in self._called
+            or self._names(name)
+        )
+
+    def _names(self, name: str) -> bool:
+        """Whether a function is named anywhere: `rows.map(tokenize)`."""
+        return any(
+            (isinstance(node, ast.Name) and node.id == name) or (isinstance(node, ast.Attribute) and node.attr == name)
+            for tree in self.trees
+            for node in ast.walk(tree)
+        )
 
     def _callers(self, where: Where) -> Iterator[tuple[ast.Call, Where]]:
         function, owner = where.function, where.owner
