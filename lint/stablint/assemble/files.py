@@ -80,6 +80,7 @@ class Told(NamedTuple):
     of_trainer: int | None
     casts_nothing: bool
     way_is_guessed: bool
+    makes: bool  # whether the program or a module of it makes an adapter itself
 
 
 READING, LOWERING = "reading the file", "making out its settings"

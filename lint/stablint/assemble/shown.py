@@ -124,7 +124,7 @@ def with_its_way(parts: list[Part], programs: list[Program], around: Around) -> 
             dropped |= {"lora.use_peft"}
             more.append(told.way)
         elif (told.whole and not any(one.fact.startswith("lora.") for one in statements)) or (
-            not call and _is_off_by_default(parts, statements)
+            not call and not told.makes and _is_off_by_default(parts, statements)
         ):
             scopes = {"lora": PRESUMED}
         elif any(_leaves_it_open(part.fragment) for part in parts):

@@ -316,6 +316,10 @@ def said(way: Way, program: Document | None) -> Statement | None:
     return stated("lora.use_peft", way.word == "lora", *way.option)
 
 
+def makes(texts: list[str]) -> bool:
+    return any(map(_MAKES.search, texts))
+
+
 def freezes(texts: list[str]) -> bool:
     return any(map(_FREEZES.search, texts))
 

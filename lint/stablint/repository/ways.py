@@ -93,6 +93,7 @@ class Ways:
             of_trainer(texts[0]),
             plain,
             way is not None and way.option is None and not way.either,
+            method.makes(texts),
         )
 
     def _measures(self, program: str, text: str) -> Iterator[Statement]:
