@@ -91,7 +91,7 @@ def is_meant_by(word: str, name: str, written: bool = False) -> bool:
                 return False
         elif kind == "replace":
             x, y = "".join(left), "".join(right)
-            if x != y and (len(left) > 1 or not _is_slip(x, y, words)):
+            if x != y and (words.issuperset(left) or not _is_slip(x, y, words)):
                 return False
         elif kind == "delete" and ((known or written) or not _NOT.isdisjoint(left)):
             if not _NOT.isdisjoint(left) or any(x in words for x in left):
@@ -109,8 +109,8 @@ def _is_form(x: str, y: str) -> bool:
 
 def _is_slip(x: str, y: str, words: frozenset[str]) -> bool:
     """Whether a hand may have slipped over one word of a name, which then is no word."""
-    digits = [[letter for letter in one if letter.isdigit()] for one in (x, y)]
-    return x not in words and digits[0] == digits[1] and difflib.SequenceMatcher(None, x, y).ratio() >= 0.6
+    digits = ["".join(letter for letter in one if letter.isdigit()) for one in (x, y)]
+    return x not in words and digits[1] in ("", digits[0]) and difflib.SequenceMatcher(None, x, y).ratio() >= 0.6
 
 
 # What a key is called under which somebody writes to readers, with whatever marks and numbers around it: `_comment_2`, `//note`.
