@@ -262,7 +262,7 @@ def test_whatever_is_repaired_at_once_is_still_a_program(tmp_path: Path) -> None
     """A name that is corrected, and what a missing setting gets, may be the same: `bn3b_4bit_compute_dtype`."""
     programs = {f"{number}/train.py": f"{IMPORTS}made = {call}\n" for number, call in enumerate(SLIPS)}
     done = texts(mended(tmp_path, programs), tmp_path)
-    assert len(done) > len(SLIPS) / 2
+    assert len(done) > len(SLIPS) / 3  # of the others a name is taken out, by the code of its rule alone
     for text in done.values():
         compile(str(text), "train.py", "exec")
 

@@ -56,6 +56,10 @@ class Case(NamedTuple):
 
 
 CASES = {
+    "a key that the reader of the file, which is not at hand, may not take": Case(
+        "gemma2-sdpa-without-softcap",
+        {"train.yaml": "model_name_or_path: google/gemma-2-9b-it\noutput_dir: out\nlearning_rate: 5.0e-7\nbf16: true\n"},
+        {"releases": ["transformers==4.43.3"]}, "unsafe", True),
     "a name that every release of the run has": Case(
         "setting-renamed", {"train.yaml": HEAD + "max_seq_length: 512\n"}, {"releases": NEW}, "safe", False),
     "a name that only newer releases have": Case(

@@ -62,6 +62,7 @@ def graded(finding: Finding, remedy: Remedy, changed: Changed, files: tuple[File
     )
     by_name = by_name or (unheard and not finding.item.startswith("deepspeed."))
     by_name = by_name or (finding.run.unseen and bool(finding.notes) and not remedy.mend)
+    by_name = by_name or _may_be_taken_by_nobody(finding, remedy)
     if finding.severity != "error":
         for words, was, is_now in _altered(finding, changed):
             why = why or gettext("it changes the {what}").format(what=gettext(words))
@@ -69,6 +70,15 @@ def graded(finding: Finding, remedy: Remedy, changed: Changed, files: tuple[File
     if why and fix.applicability == "safe":
         fix = fix._replace(applicability="unsafe", because=gettext(why))
     return _as_trusted(fix._replace(by_name=by_name), finding)
+
+
+def _may_be_taken_by_nobody(finding: Finding, remedy: Remedy) -> bool:
+    """Whether it adds a setting that is missing by presumption alone, to a file whose reader is not known: that may set it elsewhere, and take no
+    such key (seventeen recipes of one repository would have ended with "Some keys are not used by the HfArgumentParser")."""
+    run = finding.run
+    return finding.place.document.format in ("yaml", "json") and any(
+        name not in run.explicit and finding.world.scope(name) == PRESUMED for name in remedy.set
+    )
 
 
 def _as_trusted(fix: Fix, finding: Finding) -> Fix:
