@@ -133,6 +133,14 @@ VARIABLES = [
     ("bash -c 'p --v 1'", 1, "plain", True, "1"),
     ("bash -c \"p --w=$UNKNOWN --v=1\"", 1, "plain", True, "1"),
     ("sbatch --wrap=\"p --v 1\"", 1, "plain", True, "1"),
+    ("bash <<EOF\np --v 1\nEOF", 1, "plain", True, "1"),
+    ("bash -s <<-'EOF'\n\tp --v 1\n\tEOF", 1, "plain", True, "1"),
+    ("L=1\nsbatch --gres=gpu:4 <<EOF\n#!/bin/bash\np --v $L\nEOF", 1, "plain", True, "$L"),
+    ("cat <<EOF | sbatch\np --v 1\nEOF", 1, "plain", True, "1"),
+    ("ssh node7 <<EOF\np --v 1\nEOF", 1, "plain", True, "1"),
+    ("docker exec -i box bash -e <<EOF\np --v 1\nEOF", 1, "plain", True, "1"),
+    ("C=$(cat <<EOF\np --v 1\nEOF\n)\ntmux new-session -d -s t \"$C\"", 1, "plain", True, "$(cat <<EOF\np --v 1\nEOF\n)"),
+    ("tmux send-keys -t t 'p --v 1' C-m", 1, "plain", True, "1"),
     ("L=2\nsrun bash -lc \"cd x && p --v $L\"", 2, "plain", True, "2"),
     ("read -r -d '' C <<EOF\np\n  --v 1\nEOF\n$C", 1, "name", True, "1"),
     ("C=$(cat <<'EOF'\n--v 1 --w don't)\nEOF\n)\np $C", 1, "name", True, "1"),
@@ -189,6 +197,11 @@ COMMANDS = [
     ("a $(b 'c)' \"d)\" # e)\n) f", ["a"]),
     ("#!/bin/bash\n#SBATCH --nodes 1\na", ["a"]),
     ("# ends in \\\na", ["a"]),
+    (
+        "bash a.sh <<EOF\nb\nEOF\npython <<EOF\nc\nEOF",
+        ["bash", "python"],
+    ),  # what a program reads is no script of the shell's
+    ("cat <<EOF\na\nEOF\nbash", ["cat", "bash"]),
     ("f() {\n a\n b\n}\nbash -c 'c'", ["a", "b", "bash", "c"]),  # a function is part of the script that it stands in
     ("f() {\n a\n b\n}\nbash -c 'g() { c; }; f'", ["a", "b", "bash", "c"]),
 ]

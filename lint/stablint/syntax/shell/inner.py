@@ -1,4 +1,4 @@
-"""Commands inside a command: `bash -c "…"`, `eval "…"`, `sbatch --wrap="…"`, `ray job submit -- python …`, `docker run image torchrun …`."""
+"""Commands inside a command: `bash -c "…"`, `bash <<EOF`, `eval "…"`, `sbatch --wrap="…"`, `ray job submit -- python …`, `docker run image torchrun …`."""
 
 from __future__ import annotations
 
@@ -19,6 +19,21 @@ _CARRIERS = frozenset({
 _MANY = frozenset({"mpirun", "mpiexec"})  # they start it many times; their name stays in front of the command
 _WRAPPERS = frozenset({"bash", "sh", "uv", "srun", "env", "nohup"})
 _PYTHON = re.compile(r"python[0-9.]*\Z")
+_TYPES = frozenset(
+    {
+        "new-session",
+        "new",
+        "new-window",
+        "neww",
+        "split-window",
+        "splitw",
+        "send-keys",
+        "send",
+        "respawn-pane",
+        "respawnp",
+    }
+)
+_QUEUES = frozenset({"sbatch", "qsub", "bsub"})  # without a file they take the script that they are given
 _JOINTS = frozenset({"&&", "||", ";", "|"})
 
 
@@ -36,6 +51,10 @@ def scripts_in(fields: list[Field], texts: list[str]) -> Iterator[Inner]:
             return
     if texts[0] == "ssh" and len(texts) > 1 and " " in texts[-1]:
         yield from _inner(fields[-1].chunks)
+    if texts[0] == "tmux" and not _TYPES.isdisjoint(texts):
+        for field, text in zip(fields, texts, strict=True):
+            if " " in text:  # names and keys are one word
+                yield from _inner(field.chunks)
     if texts[0] == "sbatch":
         for number, text in enumerate(texts):
             if text == "--wrap" and number + 1 < len(fields):
@@ -45,6 +64,18 @@ def scripts_in(fields: list[Field], texts: list[str]) -> Iterator[Inner]:
                 value = first.value
                 if isinstance(value, str) and value.startswith("--wrap="):
                     yield from _inner([first._replace(value=value[7:], start=first.start + 7), *rest])
+
+
+def runs_its_input(texts: list[str]) -> bool:
+    """Whether a command runs what it reads: `bash -s`, `ssh host bash`, `docker exec -i box sh -e`, `sbatch` (of which nobody knows here which word is a
+    file, and which the value of an option)."""
+    if texts[0].rpartition("/")[2] in _QUEUES:
+        return True
+    flags = next((n for n, text in enumerate(reversed(texts)) if not text.startswith(("-", "+"))), len(texts))
+    last = texts[len(texts) - flags - 1] if flags < len(texts) else ""
+    if last.rpartition("/")[2] in _SHELLS:
+        return _RUNS.isdisjoint(texts[len(texts) - flags :])
+    return texts[0] == "ssh" and len(texts) == flags + 2
 
 
 def started_by(fields: list[Field], texts: list[str]) -> tuple[int, list[list[Field]]]:

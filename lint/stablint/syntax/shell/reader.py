@@ -10,14 +10,14 @@ import re
 from functools import cache, lru_cache
 
 from stablint.syntax import limits
-from stablint.syntax.embedded import Parse
+from stablint.syntax.embedded import Parse, start_in_file
 from stablint.syntax.shell.blocks import Script as Blocks
 from stablint.syntax.shell.blocks import Simple, script_of
 from stablint.syntax.shell.embedded import Inner, placed_tokens
 from stablint.syntax.shell.embedded import documents as inner_documents
 from stablint.syntax.shell.flags import arguments
 from stablint.syntax.shell.header import header
-from stablint.syntax.shell.inner import scripts_in, started_by
+from stablint.syntax.shell.inner import runs_its_input, scripts_in, started_by
 from stablint.syntax.shell.inner import text_of as words_of
 from stablint.syntax.shell.launch import split_launch, starts_program
 from stablint.syntax.shell.run import Runner
@@ -137,6 +137,7 @@ class _Reader(Runner):
         self.bodies: dict[int, Body] = lexer.bodies
         self.inside = 0
         self.ends = -1  # where the whole script ends by an `exit`; not looked for yet
+        self.piped: Inner | None = None  # what `cat <<EOF |` hands on
         self.put: set[str] = set()  # programs that the script puts where they are started: `cp variants/train.py .`
         self.others = False  # other files than those at hand may lie there by now
 
@@ -162,6 +163,12 @@ class _Reader(Runner):
         elif texts[0] == "eval" and self._may_set_anything(fields[1:]):
             self.presume()
         there, self.others = self.others, self.others or texts[0].rpartition("/")[2] in _ELSEWHERE
+        given = self.writer.handed(item, self.bodies) if item.redirections else None
+        before, self.piped = self.piped, given if texts[0] == "cat" else None
+        if before is not None and words[0].start >= start_in_file(before.view, 0):
+            before = None  # a pipe stands in the line above the here-document
+        if (script := given or before) and runs_its_input(texts):
+            self.inner(script, fields[0].start)
         for inner in scripts_in(fields, texts):
             self.inner(inner, fields[0].start)
         start = environment[0].key_start if environment else words[0].start

@@ -72,6 +72,12 @@ class Writer:
             chunks = tuple(self._chunks(found[0]))
             yield names[0], Definition(chunks, found[0].start, found[0].end, False)
 
+    def handed(self, item: Simple, bodies: dict[int, Body]) -> Inner | None:
+        """The here-document that a command reads."""
+        found = _bodies(item.redirections, bodies)
+        content = Inner(self._chunks(found[-1]), found[-1].tabs) if found else None
+        return content if content is not None and content.view.source.strip() else None
+
     def _target(self, program: object, fields: list[Field], redirections: tuple[Redirection, ...]) -> Field | None:
         """The file that is written."""
         for redirection in redirections:
