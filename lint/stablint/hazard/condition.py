@@ -388,6 +388,8 @@ def _is_absent(fact: Fact, condition: Condition, world: Facts) -> Verdict:
     """Nobody states it, or as a null that means the same to the class that reads it."""
     if fact.sources:
         return _left_out(fact, world)
+    if fact.name.startswith("versions.") and world.run.releases.is_unread(fact.name.removeprefix("versions.")):
+        return None  # a release is stated, as a branch of somebody's copy, and nobody here can say which it is
     if fact.name.startswith(_OURS):
         return is_unknown(fact.value) or fact.value in (ABSENT, None)
     return None if world.scope(fact.name) == OPEN else True
