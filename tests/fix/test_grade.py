@@ -149,10 +149,9 @@ def test_a_setting_that_holds_what_is_not_known_is_moved_by_hand(holder: str, tm
         assert "model_init_kwargs=kwargs" in text.text
 
 
-CALL = """from trl import DPOTrainer
-from transformers import TrainingArguments
+CALL = """from trl import DPOConfig, DPOTrainer
 
-args = TrainingArguments("out", evaluation_strategy="steps")
+args = DPOConfig("out", evaluation_strategy="steps")
 trainer = DPOTrainer(model, args=args, tokenizer=tokenizer, train_dataset=rows{more})
 """
 # More of the call, what is installed, whether a bulk repair changes the text, and whether the call is left to people: that of the arguments is a call
