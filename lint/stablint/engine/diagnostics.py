@@ -101,13 +101,14 @@ _BY_HAND = "other names in this text have to be brought to the same release by h
 
 def _whole(told: list[tuple[Finding, Diagnostic]]) -> list[Diagnostic]:
     """Where several releases may run, a text is brought to the newest one as a whole or not at all: with some of its names only it fits none.
-    So is one call in any case: with one argument that it does not take it fails as it did."""
+    So is one call in any case: with one argument that none of the releases takes it fails as it did."""
     outgoing = {id(made): keys for finding, made in told if (keys := _brought_together(finding, made))}
     half = {
         key
-        for _, made in told
+        for finding, made in told
         if made.severity != "info" and not _is_written(made.fix)
         for key in outgoing.get(id(made), ())
+        if key[1] < 0 or not (finding.releases or any(map(finding.run.releases.presumed, finding.divided)))
     }
     return [
         made._replace(fix=Fix("manual", made.fix.title, (), gettext(_BY_HAND)))

@@ -166,6 +166,12 @@ def _moves(w: World, told: Told) -> Iterator[Move]:
                 smaller,
             ).format(rows=smaller, steps=later)
             yield Move("batch", title, facts, SLOWER)
+    fewer = plan.evaluated
+    while fewer > 1:
+        fewer //= 2
+        title = ngettext("{rows} row at a time in evaluation", "{rows} rows at a time in evaluation", fewer)
+        facts = {"training.per_device_eval_batch_size": fewer}
+        yield Move("evaluation", title.format(rows=fewer), facts, SLOWER)
     if plan.attention == "eager" and w.value("model.attention.sdpa") is not False:
         yield Move("attention", gettext("sdpa attention"), {"model.attn_implementation": "sdpa"}, FREE)
     elif plan.attention == "eager" and w.value("model.attention.flash_attention") is True:

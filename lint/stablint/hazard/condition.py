@@ -105,6 +105,19 @@ def deciding(conditions: list[Condition], world: Facts) -> Iterator[str]:
                 yield condition[3]
 
 
+def rests_on_use(conditions: list[Condition], world: Facts) -> bool:
+    """Whether true conditions compare with a release that nobody states, and are answered by those in use."""
+    for condition in conditions:
+        if condition[0] in GROUPS:
+            true = [one for one in condition[1] if condition[0] == "any" and evaluate(one, world) is True]
+            if rests_on_use(true[:1] or condition[1], world):
+                return True
+        elif condition[1][:9] == "versions." and condition[0] != "is-absent":
+            if not world.run.releases.stated(condition[1][9:]):
+                return True
+    return False
+
+
 def every(conditions: list[Condition], world: Facts) -> Verdict:
     """Kleene's and: one false settles it, else one unknown blurs it."""
     verdict: Verdict = True

@@ -6,7 +6,7 @@ from stablint.base.language import gettext
 from stablint.base.light import Any
 from stablint.hazard import wording
 from stablint.hazard.checked import Checked
-from stablint.hazard.condition import Condition, deciding, evaluate, every
+from stablint.hazard.condition import Condition, deciding, evaluate, every, rests_on_use
 from stablint.hazard.model import Finding, Hazard, Remedy, asks_about_change
 from stablint.hazard.setting_subject import SettingSubject
 from stablint.run.fact import ABSENT, LATE, OWN, PRESUMED, Default, Derived, Explicit, Fact, Place
@@ -38,9 +38,7 @@ def finding(
         # A key is there or not, whoever overrules its value.
         if values := [fact for fact in presumed if not fact.name.startswith("keys.")]:
             notes.append(_presumption(values, world))
-    if severity == "error" and any(
-        name[:9] == "versions." and not world.run.releases.stated(name[9:]) for name in names
-    ):
+    if severity == "error" and rests_on_use(hazard.when, world):
         severity = "warning"  # what all releases in use do; another may be what runs
     if severity == "error" and (_of_flags_of_anybody(decided, world) or _of_a_file_of_anybody(decided, world)):
         severity = "warning"

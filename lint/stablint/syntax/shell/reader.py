@@ -238,7 +238,9 @@ class _Reader(Runner):
             return
         text = sourced(fields, self.text, text_of(self.state.held.get(_FOLDER)) or "", self.locate)
         if text is None:
-            if len(fields) > 1 and not _OF_THE_MACHINE.search(words_of(fields[1]) or ""):
+            name = words_of(fields[1]) if len(fields) > 1 else ""
+            again = posixpath.basename(name) == posixpath.basename(self.text.path)  # a file that reads itself in
+            if len(fields) > 1 and not again and not _OF_THE_MACHINE.search(name):
                 self.presume()
             return
         if len(text.text) > LARGEST:
