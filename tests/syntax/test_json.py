@@ -48,7 +48,11 @@ def test_a_text_is_read_without_problem_exactly_if_the_standard_library_takes_it
         assert kinds <= {"duplicate-key", "json-nan"}
     else:
         assert kinds & {"syntax-error", "json-comment", "json-trailing-comma", "json-template"}
-        assert (found.root is None) is ("syntax-error" in kinds)
+        assert found.root is None or "syntax-error" not in kinds
+        assert found.root is not None or kinds & {
+            "syntax-error",
+            "json-template",
+        }  # `EPOCHS` alone is a template of a value
 
 
 PROBLEMS = [
