@@ -194,7 +194,13 @@ def _version(condition: Condition, world: Facts) -> Verdict:
         return _compared(world.choice[library], condition, world)
     if releases.presumed(library) or releases.is_unread(library) or condition[2] == 2:
         return None
-    answers = {_compared(one, condition, world) for one in in_use(library)}
+    operand = condition[3]
+    return _of_all_in_use(library, condition[0], tuple(operand) if isinstance(operand, list) else operand)
+
+
+@cache
+def _of_all_in_use(library: str, operator: str, operand: Any) -> Verdict:
+    answers = {_related(one, operator, operand) for one in in_use(library)}
     return answers.pop() if len(answers) == 1 else None
 
 
@@ -202,10 +208,14 @@ def _compared(have: Key, condition: Condition, world: Facts) -> Verdict:
     operand = world.fact(condition[3]).value if condition[2] == 2 else condition[3]
     if condition[2] == 2 and not isinstance(operand, str):
         return None
-    if condition[0] == "between":
+    return _related(have, condition[0], operand)
+
+
+def _related(have: Key, operator: str, operand: Any) -> Verdict:
+    if operator == "between":
         return release_key(str(operand[0])) <= have < release_key(str(operand[1]))
-    if condition[0] in ("in", "not-in"):
-        return (have in [release_key(str(o)) for o in operand]) is (condition[0] == "in")
+    if operator in ("in", "not-in"):
+        return (have in [release_key(str(o)) for o in operand]) is (operator == "in")
     wanted = release_key(str(operand))
     return {
         "is": have == wanted,
@@ -214,7 +224,7 @@ def _compared(have: Key, condition: Condition, world: Facts) -> Verdict:
         ">=": have >= wanted,
         "<": have < wanted,
         "<=": have <= wanted,
-    }.get(condition[0])
+    }.get(operator)
 
 
 def _same(value: Any, operand: Any) -> Verdict:
