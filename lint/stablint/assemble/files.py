@@ -20,9 +20,9 @@ from stablint.pins import locks
 from stablint.run.fact import Derived, Explicit, Fact, Place, Statement, facts_of
 from stablint.run.framework import BY_MODULE, UNSLOTH, framework
 from stablint.syntax import limits
+from stablint.syntax import rows as row_files
 from stablint.syntax import text as source_text
 from stablint.syntax.python import reader as python_reader
-from stablint.syntax.rows import first as first_rows
 from stablint.syntax.text import UNOPENED
 from stablint.syntax.tree import Document, Problem, Script, Text
 
@@ -214,7 +214,7 @@ class Files:
         """The first rows of a file of examples that a run names; read once."""
         if path not in self._rows:
             consulted.note(path)
-            self._rows[path] = first_rows(path)
+            self._rows[path] = row_files.first(path)
         return self._rows[path]
 
     def is_silent(self, path: str, speaks: Callable[[str], bool]) -> bool:

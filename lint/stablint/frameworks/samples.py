@@ -84,13 +84,8 @@ def _link(block: Block, key: str, value: Node, entry: Any, keys: tuple[str, ...]
 
 
 _USUAL = {
-    "human": "user",
-    "user": "user",
-    "assistant": "assistant",
-    "gpt": "assistant",
-    "system": "system",
-    "tool": "tool",
-}
+    "human": "user", "user": "user", "assistant": "assistant", "gpt": "assistant", "system": "system", "tool": "tool",
+}  # fmt: skip
 
 
 def _in_axolotl(fragment: Fragment, link: Link, rows: _Rows) -> Iterator[tuple[str, str]]:
@@ -160,12 +155,8 @@ _REWARDS = (
     "trainer.reward.custom_reward_function.path",
     "trainer.worker.reward.reward_function",
 )
-_HANDED = (
-    "data_source",
-    "solution_str",
-    "ground_truth",
-    "extra_info",
-)  # by the managers naive and dapo (verl 0.6.1 workers/reward_manager/naive.py:89)
+# By the managers naive and dapo (verl 0.6.1 workers/reward_manager/naive.py:89).
+_HANDED = ("data_source", "solution_str", "ground_truth", "extra_info")
 
 
 def _of_rewards(fragment: Fragment) -> Iterator[Link]:

@@ -5,4 +5,4 @@ Knows formats; knows no framework.
 
 from stablint.base.later import later
 
-later(__name__, "embedded")
+later(__name__, "embedded", "rows")

@@ -19,20 +19,9 @@ _CARRIERS = frozenset({
 _MANY = frozenset({"mpirun", "mpiexec"})  # they start it many times; their name stays in front of the command
 _WRAPPERS = frozenset({"bash", "sh", "uv", "srun", "env", "nohup"})
 _PYTHON = re.compile(r"python[0-9.]*\Z")
-_TYPES = frozenset(
-    {
-        "new-session",
-        "new",
-        "new-window",
-        "neww",
-        "split-window",
-        "splitw",
-        "send-keys",
-        "send",
-        "respawn-pane",
-        "respawnp",
-    }
-)
+_TYPES = frozenset({
+    "new-session", "new", "new-window", "neww", "split-window", "splitw", "send-keys", "send", "respawn-pane", "respawnp",
+})  # fmt: skip
 _QUEUES = frozenset({"sbatch", "qsub", "bsub"})  # without a file they take the script that they are given
 _JOINTS = frozenset({"&&", "||", ";", "|"})
 

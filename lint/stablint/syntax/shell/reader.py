@@ -163,12 +163,12 @@ class _Reader(Runner):
         elif texts[0] == "eval" and self._may_set_anything(fields[1:]):
             self.presume()
         there, self.others = self.others, self.others or texts[0].rpartition("/")[2] in _ELSEWHERE
-        given = self.writer.handed(item, self.bodies) if item.redirections else None
-        before, self.piped = self.piped, given if texts[0] == "cat" else None
-        if before is not None and words[0].start >= start_in_file(before.view, 0):
-            before = None  # a pipe stands in the line above the here-document
-        if (script := given or before) and runs_its_input(texts):
-            self.inner(script, fields[0].start)
+        before, self.piped = self.piped, self.writer.handed(item, self.bodies) if texts[0] == "cat" else None
+        if (before or item.redirections) and runs_its_input(texts):
+            if before is not None and words[0].start >= start_in_file(before.view, 0):
+                before = None  # a pipe stands in the line above the here-document
+            if script := self.writer.handed(item, self.bodies) or before:
+                self.inner(script, fields[0].start)
         for inner in scripts_in(fields, texts):
             self.inner(inner, fields[0].start)
         start = environment[0].key_start if environment else words[0].start
