@@ -9,7 +9,7 @@ from stablint.hazard.condition import GROUPS, Condition, change_points, evaluate
 from stablint.hazard.model import Finding, Undecided
 from stablint.hazard.plan import Plan, Question
 from stablint.hazard.steady import MOVES
-from stablint.hazard.verdict import examine
+from stablint.hazard.verdict import examine, in_range
 from stablint.run.fact import ABSENT, is_unknown
 from stablint.run.world import Facts, leaves
 
@@ -41,6 +41,8 @@ def answer(plan: Plan, checked: Checked, item: str) -> tuple[Finding | Undecided
         if held is not True and _is_dead_everywhere(question.condition, question.reads, checked, item):
             return None, question.reads
     if not moving and _is_steady(plan, newest):
+        if item and in_range(plan.hazard, newest) is False:
+            return None, None  # as the verdict has it: what only older releases did with a setting is no news
         waiting = _without_releases(plan, newest)
         if waiting is not HOLDS:
             return waiting, plan.reads if waiting is None else None

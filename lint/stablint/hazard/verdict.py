@@ -65,14 +65,15 @@ def all_change_points(hazard: Hazard, world: Facts) -> ChangePoints:
 
 
 def verdict_of(hazard: Hazard, world: Facts) -> Verdict:
-    within = _in_range(hazard, world)
+    within = in_range(hazard, world)
     if within is False:
         return False
     verdict = every(hazard.when, world)
     return within if verdict is True else verdict
 
 
-def _in_range(hazard: Hazard, world: Facts) -> Verdict:
+def in_range(hazard: Hazard, world: Facts) -> Verdict:
+    """Whether the hazard is one of the release that the world has of each library."""
     verdict: Verdict = True
     for library, specifier in hazard.versions.items():
         chosen = world.choice.get(library)
