@@ -64,9 +64,11 @@ def _callbacks(document: Document, module: Module, trainer: Call) -> Iterator[St
     for call in there:
         if last_word(call.name) == "add_callback" and not call.conditional:
             found += [one for one in call.positional if isinstance(one, Call)]
+    if not found:
+        return  # what replaces callbacks is looked for in the whole text
     if any(last_word(call.name) in ("remove_callback", "pop_callback") for call in there):
         return
-    if _CALLBACKS.search(document.text.text):
+    if seen_in(_CALLBACKS, document):
         return
     for one in found:
         library = one.name.partition(".")[0]

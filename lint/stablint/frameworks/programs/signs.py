@@ -18,9 +18,10 @@ from stablint.syntax.tree import Call, Document, Module
 def told(document: Document, module: Module, call: Call, kind: str) -> Iterator[Statement]:
     """Of one of the program's calls. `kind`: which (python_kinds.kind)."""
     for name, sign in knowledge.load("signs").items():
-        if kind in sign["of"] and sign["word"] in document.text.text:
-            if (told, name) not in module.notes:
-                module.notes[told, name] = next(_places(document, module, sign), None)
+        if kind in sign["of"]:
+            if (told, name) not in module.notes:  # a program has many trainers, and one text
+                there = sign["word"] in document.text.text
+                module.notes[told, name] = next(_places(document, module, sign), None) if there else None
             place: tuple[str, int, int] | None = module.notes[told, name]
             if place is not None:
                 hidden = unseen(document, module, (), called=sign["hands"]) if "hands" in sign else None
