@@ -11,16 +11,12 @@ from collections.abc import Iterator
 
 from stablint.frameworks.fragment import last_word
 from stablint.frameworks.programs import kinds as python_kinds
-from stablint.frameworks.programs.seen import calls, methods, seen_in, stated, tests_above
+from stablint.frameworks.programs.seen import UNFREEZES, calls, methods, seen_in, stated, tests_above
 from stablint.frameworks.programs.unseen import unless, unseen
 from stablint.run.fact import Statement
 from stablint.syntax.tree import NOBODYS, Call, Document, Module, Node, Scalar, Unknown
 
 _LOADS_ADAPTER = re.compile(r"peft\.(?:\w+\.)*(?:Auto)?PeftModel\w*\.from_pretrained")
-# Whatever else makes an adapter trainable, or may: peft's set_adapter and set_requires_grad, a loop over the parameters.
-_UNFREEZES = re.compile(
-    r"requires_grad|is_trainable|\bset_adapter\b|\bload_adapter\b|\badd_adapter\b|\bunfreeze|mark_only_lora|trainable_params"
-)
 # A loop over all weights of what a name means, which freezes each of them.
 _FREEZES_EACH = re.compile(
     r"^([ \t]*)for (\w{1,80}) in (\w{1,80})\.parameters\(\):[ \t]*(?:\n\1[ \t]{1,8})?\2\.requires_grad(?: ?= ?False\b|_\(False\))",
@@ -94,13 +90,13 @@ def _of_trainer(document: Document, module: Module, trainer: Call) -> Iterator[S
         frozen = trainable is None or (isinstance(trainable, Scalar) and trainable.value is False)
         frozen = frozen and not model.conditional and model.switch is None
         others = text[: model.start] + text[model.end :]
-        if frozen and not model.arguments.open and len(model.positional) < 4 and not _UNFREEZES.search(others):
+        if frozen and not model.arguments.open and len(model.positional) < 4 and not UNFREEZES.search(others):
             # whoever else is handed the model may unfreeze it
             known = unless(unseen(document, module, (model, callbacks), trainer), True)
             yield _done(document, "adapter_frozen", known, model)
     else:
         yield from _frozen_in_a_branch(document, module, trainer, model)
-    if model is not None and not seen_in(_UNFREEZES, document):
+    if model is not None and not seen_in(UNFREEZES, document):
         # an adapter that was made frozen stays so, and the base with it
         known = unless(unseen(document, module, (model, callbacks), trainer), True)
         yield _done(document, "leaves_frozen", known, trainer)
@@ -143,7 +139,7 @@ def _frozen_in_a_branch(document: Document, module: Module, trainer: Call, model
     """`adapter_frozen` of an adapter that one of two branches loads: the other makes a new one, under the name that the trainer is given."""
     text = document.text.text
     given = re.match(r"[ \t]*=[ \t]*(\w{1,40})[ \t]*[,)\n]", text[_end_of_key(trainer, "model") :])
-    if given is None or seen_in(_UNFREEZES, document) or "merge_and_unload" in text:
+    if given is None or seen_in(UNFREEZES, document) or "merge_and_unload" in text:
         return
     around = list(tests_above(text, trainer.start))
     made = [call for call, kind in python_kinds.kinds(module) if call.target == given[1] and call.end < trainer.start]

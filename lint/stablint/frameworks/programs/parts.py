@@ -12,6 +12,7 @@ from stablint.frameworks.fragment import PURPOSE, Block, Fragment, Link, Row, la
 from stablint.frameworks.programs import kinds as python_kinds
 from stablint.frameworks.programs import late as python_late
 from stablint.frameworks.programs import lightning, loop, padding, sentences
+from stablint.frameworks.programs.seen import UNFREEZES
 from stablint.frameworks.programs.unseen import KNOWN
 from stablint.run.fact import HIDDEN, MAYBE_HIDDEN, Explicit, Place, Statement
 from stablint.run.releases.allowed import known_keys
@@ -427,9 +428,20 @@ def _kbit(block: Block, call: Call) -> Fragment:
     statements = [*statements, _named(block, call, "model.prepared_for_kbit", prepared)]
     model = block.mapping.get("model")
     # It freezes the adapter with all the rest.
-    if of_now and isinstance(model, Call) and _MAKES_ADAPTERS.search(model.name):
+    if of_now and isinstance(model, Call) and _MAKES_ADAPTERS.search(model.name) and not _is_freed(block, call, model):
         statements = [*statements, _named(block, call, "model.prepared_with_adapter", True)]
     return Fragment("python", block, "call", tuple(statements), {}, {})
+
+
+def _is_freed(block: Block, call: Call, model: Call) -> bool:
+    """Whether an adapter is put on behind the call, or something else in the program may free the one that it froze."""
+    module, text = block.document.root, block.document.text.text
+    assert isinstance(module, Module)
+    if any(one.start > call.end and _MAKES_ADAPTERS.search(one.name) for one in module.calls):
+        return True
+    pieces = sorted((call, model), key=lambda one: one.start)
+    others = text[: pieces[0].start], text[pieces[0].end : pieces[1].start], text[max(one.end for one in pieces) :]
+    return any(UNFREEZES.search(one) for one in others)
 
 
 def _environment(block: Block, call: Call) -> Fragment:

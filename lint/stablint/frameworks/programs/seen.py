@@ -11,6 +11,11 @@ from stablint.run.fact import Explicit, Place, Statement
 from stablint.syntax.embedded import end_in_file, start_in_file
 from stablint.syntax.tree import Call, Document, Entry, Module, Node, Scalar, Unknown, View
 
+# Whatever else makes an adapter trainable, or may: peft's set_adapter and set_requires_grad, a loop over the parameters.
+UNFREEZES = re.compile(
+    r"requires_grad|is_trainable|\bset_adapter\b|\bload_adapter\b|\badd_adapter\b|\bunfreeze|mark_only_lora|trainable_params"
+)
+
 
 def stated(document: Document, fact: str, value: object, name: str, start: int, end: int) -> Statement:
     """What a program shows there. `name`: what the place is called."""
