@@ -186,6 +186,28 @@ def test_a_repair_that_would_bring_another_error_is_told_and_no_bug(tmp_path: Pa
     } == {"manual"}
 
 
+ADAPTED_TWICE = """from peft import LoraConfig, get_peft_model
+from transformers import AutoModelForCausalLM, AutoTokenizer, TrainingArguments
+from trl import SFTTrainer
+
+tokenizer = AutoTokenizer.from_pretrained("Qwen/Qwen2-7B")
+adapter = LoraConfig(r=8, lora_alpha=16, target_modules=["q_proj"], task_type="CAUSAL_LM")
+model = get_peft_model(AutoModelForCausalLM.from_pretrained("Qwen/Qwen2-7B"), adapter)
+args = TrainingArguments(output_dir="out", bf16=True, learning_rate=1e-4)
+SFTTrainer(model=model, train_dataset=rows, peft_config=adapter, dataset_text_field="text", tokenizer=tokenizer, args=args).train()
+"""
+
+
+def test_a_call_is_brought_to_a_release_with_all_its_names_or_not_at_all(tmp_path: Path) -> None:
+    """Where one name stays, since another error would come of its repair, so do the others: the call would fail as it did."""
+    done = mended(tmp_path / "a", {"train.py": ADAPTED_TWICE})
+    assert not done.texts and len(done.kept_out) == 2
+    assert all("peft-model-and-peft-config" in line for line in done.kept_out)
+    once = ADAPTED_TWICE.replace("peft_config=adapter, ", "")
+    repaired = str(texts(mended(tmp_path / "b", {"train.py": once}), tmp_path / "b")["train.py"])
+    assert "processing_class=tokenizer" in repaired and "SFTConfig(output_dir" in repaired
+
+
 def test_a_file_that_must_not_change_takes_its_repairs_out(tmp_path: Path) -> None:
     """All files of a repair or none: the one that names the DeepSpeed file is not changed without it."""
     base = written(tmp_path, {"train.yaml": YAML + "deepspeed: ds.json\n", "ds.json": DEEPSPEED, "other.yaml": YAML})

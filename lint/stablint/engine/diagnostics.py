@@ -110,12 +110,15 @@ def _whole(told: list[tuple[Finding, Diagnostic]]) -> list[Diagnostic]:
         for key in outgoing.get(id(made), ())
         if key[1] < 0 or not (finding.releases or any(map(finding.run.releases.presumed, finding.divided)))
     }
-    return [
-        made._replace(fix=Fix("manual", made.fix.title, (), gettext(_BY_HAND)))
-        if made.fix and _is_written(made.fix) and not half.isdisjoint(outgoing.get(id(made), ()))
-        else made
-        for _, made in told
-    ]
+    return [_with_others(made, frozenset(outgoing.get(id(made), ())), half) for _, made in told]
+
+
+def _with_others(made: Diagnostic, keys: frozenset[tuple[str, int]], half: set[tuple[str, int]]) -> Diagnostic:
+    if not keys or made.fix is None or not _is_written(made.fix):
+        return made
+    if keys.isdisjoint(half):
+        return made._replace(fix=made.fix._replace(together=keys))
+    return made._replace(fix=Fix("manual", made.fix.title, (), gettext(_BY_HAND)))
 
 
 def _brought_together(finding: Finding, made: Diagnostic) -> list[tuple[str, int]]:

@@ -61,14 +61,15 @@ class _Group:
     def accept(self) -> None:
         self.accepted += self.queue.pop(0)
 
-    def reject(self) -> Diagnostic | None:
-        """The fix that is refused, once it is found."""
-        fixes = self.queue.pop(0)
-        if len(fixes) == 1:
-            return fixes[0]
-        middle = len(fixes) // 2
-        self.queue[:0] = [fixes[:middle], fixes[middle:]]
-        return None
+    def reject(self) -> list[Diagnostic]:
+        """What is refused, once it is found: a fix, and those that are written with it or not at all."""
+        units = _units(self.queue.pop(0))
+        if len(units) == 1:
+            return units[0]
+        middle = len(units) // 2
+        halves = units[:middle], units[middle:]
+        self.queue[:0] = [list(itertools.chain.from_iterable(half)) for half in halves]
+        return []
 
 
 class _Repair:
@@ -153,8 +154,7 @@ class _Repair:
                 group.accept()
 
     def _refuse(self, group: _Group, why: str, consequence: str = "") -> None:
-        one = group.reject()
-        if one is not None:
+        for one in group.reject():
             where = f"{one.rule} in {one.text.name if one.text else ''}"
             self.refused[one.fingerprint] = why and f"{where}: {why}"
             if consequence:
@@ -307,6 +307,18 @@ def _grouped(fixes: list[Diagnostic], report: Report) -> list[_Group]:
     return [_Group(found, chain[_names(found[0])[0]]) for found in by_chain.values()]
 
 
+def _units(fixes: list[Diagnostic]) -> list[list[Diagnostic]]:
+    """The fixes by what is repaired whole or not at all."""
+    units: list[tuple[frozenset[tuple[str, int]], list[Diagnostic]]] = []
+    for one in fixes:
+        keys, unit = one.fix.together if one.fix is not None else frozenset(), [one]
+        for other in [other for other in units if not other[0].isdisjoint(keys)]:
+            units.remove(other)
+            keys, unit = keys | other[0], other[1] + unit
+        units.append((keys, unit))
+    return [unit for _, unit in units]
+
+
 def _names(diagnostic: Diagnostic) -> list[str]:
     files = [file.text.name for file in diagnostic.fix.files] if diagnostic.fix is not None else []
     return [*files, *([diagnostic.text.name] if diagnostic.text is not None else [])]
@@ -343,12 +355,19 @@ def _disjoint(diagnostics: list[Diagnostic]) -> list[Diagnostic]:
     for diagnostic in diagnostics:
         assert diagnostic.fix is not None
         spans = [(file.text.path, edit.start, edit.end) for file in diagnostic.fix.files for edit in file.edits]
-        if any(start <= last and first <= end for path, start, end in spans for first, last in taken.get(path, ())):
+        if any(_touch((start, end), other) for path, start, end in spans for other in taken.get(path, ())):
             continue
         for path, start, end in spans:
             taken.setdefault(path, []).append((start, end))
         chosen.append(diagnostic)
     return chosen
+
+
+def _touch(one: tuple[int, int], other: tuple[int, int]) -> bool:
+    """Whether two edits are of the same text; of what is put in at an end of the other it would not be known which comes first."""
+    if one[0] < one[1] and other[0] < other[1]:
+        return one[0] < other[1] and other[0] < one[1]
+    return one[0] <= other[1] and other[0] <= one[1]
 
 
 def _texts(start: Texts, fixes: list[Diagnostic]) -> Texts:

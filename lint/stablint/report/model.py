@@ -26,6 +26,8 @@ class Fix(NamedTuple):
     files: tuple[FileEdits, ...]  # empty for a manual fix
     because: str = ""  # why it is not safe
     by_name: bool = False  # written only where the rule is selected by its code or id
+    # Texts and calls (by where they begin; -1 for all of the text) that are repaired whole or not at all.
+    together: frozenset[tuple[str, int]] = frozenset()
 
 
 class ReportedFact(NamedTuple):
