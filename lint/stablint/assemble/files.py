@@ -118,7 +118,7 @@ class Files:
         self.patched: frozenset[str] = frozenset()  # Python files that are imported behind Unsloth
         self.spared: frozenset[str] = frozenset()  # Python files that a program goes on without
         self.unheard: frozenset[str] = frozenset()  # files of a library that hears nothing of them
-        self.registering: frozenset[str] = frozenset()  # of repositories that bring types of models of their own
+        self.shown: dict[str, frozenset[str]] = {}  # facts of the programs around these files
         # Programs that load configurations which no command names, by these; and whether it is sure that they load this one.
         self.loaders: dict[str, tuple[str, bool]] = {}
         self.in_place: dict[str, str] = {}
@@ -149,7 +149,7 @@ class Files:
             key: value for key, value in self._fragments.items() if key[0].partition("\0")[0] not in changed
         }
         new.owned, new.edited, new.patched, new.spared = self.owned, self.edited, self.patched, self.spared
-        new.unheard, new.registering = self.unheard, self.registering
+        new.unheard, new.shown = self.unheard, dict(self.shown)
         new._first_seen = {path: seen for path, seen in self._first_seen.items() if path not in changed}
         new._requirements, new.kept = self._requirements, self.kept.without(changed)
         new._cut = {key: cut for key, cut in self._cut.items() if key[0] not in changed}
@@ -169,11 +169,11 @@ class Files:
         new._fragments = {
             key: value
             for key, value in new._fragments.items()
-            if not {key[0]} & ({*new.owned} | new.edited | new.patched | new.spared | new.unheard | new.registering)
+            if not {key[0]} & ({*new.owned, *new.shown} | new.edited | new.patched | new.spared | new.unheard)
         }
         blank = Files(self.root, self.base, self.reach)
         new.owned, new.edited, new.patched, new.spared = blank.owned, blank.edited, blank.patched, blank.spared
-        new.unheard, new.registering = blank.unheard, blank.registering
+        new.unheard, new.shown = blank.unheard, blank.shown
         new.kept, new._requirements = blank.kept, blank._requirements
         return new
 
@@ -313,8 +313,8 @@ class Files:
                 found = [_with_unsloth(one) for one in found]
             if path in self.unheard:
                 found = [_unheard(one) for one in found]
-            if path in self.registering:
-                found = [_with_types_registered(one) for one in found]
+            for fact in sorted(self.shown.get(path, ())):
+                found = [_showing(fact, one) for one in found]
             if path in self.spared:
                 found = [one._replace(statements=()) if one.layer == "import" else one for one in found]
             self._fragments[key] = tuple(found)
@@ -409,9 +409,9 @@ class Files:
         self.unheard |= paths
         self._read_anew(paths)
 
-    def register(self, paths: frozenset[str]) -> None:
-        """The programs around these files bring types of models from now on."""
-        self.registering |= paths
+    def show(self, fact: str, paths: frozenset[str]) -> None:
+        """From now on the programs around these files do what the fact says."""
+        self.shown |= {path: self.shown.get(path, frozenset()) | {fact} for path in paths}
         self._read_anew(paths)
 
     def _read_anew(self, paths: Set[str]) -> None:
@@ -483,12 +483,12 @@ def _first_look(path: str, name: str, speaks: Callable[[str], bool]) -> tuple[Te
 FOR_PROCESSES = ("fsdp.", "deepspeed.", "accelerate.deepspeed_config.", "accelerate.parallelism_config.")
 
 
-def _with_types_registered(fragment: Fragment) -> Fragment:
-    """A fragment of a run whose library is told of types of models that no release knows."""
+def _showing(fact: str, fragment: Fragment) -> Fragment:
+    """A fragment of a run of which the programs around show something."""
     if not fragment.entry:
         return fragment
-    place = Place(fragment.block.document, "register", fragment.block.start, fragment.block.start)
-    said = Statement("launch.types_registered", True, True, Explicit(place, fragment.layer, fragment.block.number))
+    place = Place(fragment.block.document, "around", fragment.block.start, fragment.block.start)
+    said = Statement(fact, True, True, Explicit(place, fragment.layer, fragment.block.number))
     return fragment._replace(statements=(*fragment.statements, said))
 
 

@@ -154,7 +154,17 @@ LESSONS = (
             else ()
         ),
         lambda paths, files: unheard.registering(paths, files),
-        Files.register,
+        lambda files, paths: files.show("launch.types_registered", paths),
+    ),
+    Lesson(  # numbers written as text, which whoever reads the file makes numbers of
+        "looking for the programs that read it",
+        lambda one: iter(
+            [one.place.document.text.path]
+            if _is_told(one) and any(fact.name == "derived.casts_text" for fact in one.facts)
+            else ()
+        ),
+        lambda paths, files: unheard.casting(paths, files),
+        lambda files, paths: files.show("launch.numbers_cast", paths),
     ),
 )
 

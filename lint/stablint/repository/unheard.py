@@ -97,12 +97,29 @@ _REGISTERS = re.compile(rb"\b(?:AutoConfig|AutoModel\w{0,40}|CONFIG_MAPPING|MODE
 
 def registering(paths: Iterable[str], files: Files) -> frozenset[str]:
     """Those of these files in whose repository a program tells the library of a type of models of its own."""
+    return _beside(paths, files, _REGISTERS)
+
+
+# `lr=float(config["learning_rate"])`, and a loop that makes numbers of texts: `isinstance(value, str)`, then `float(value)`.
+_CASTS = re.compile(
+    rb"\bfloat\([^()\n]{0,80}(?:\([^()\n]{0,80})?\b(?:learning_rate|lr)\b"
+    rb"|\bisinstance\((\w{1,40}), ?str\)[^\n]{0,200}\n(?:[^\n]{0,200}\n){0,4}?[^\n]{0,200}\bfloat\(\1\)"
+)
+
+
+def casting(paths: Iterable[str], files: Files) -> frozenset[str]:
+    """Those of these files in whose repository a program makes a number of what it reads, whatever it was written as."""
+    return _beside(paths, files, _CASTS)
+
+
+def _beside(paths: Iterable[str], files: Files, pattern: re.Pattern[bytes]) -> frozenset[str]:
+    """Those of the files in whose repository a program has the pattern."""
     answers: dict[str, bool] = {}
     for path in paths:
         root = files.root(path)
         if root not in answers:
             found = programs_of(root, files) if os.path.isdir(root) else ()
-            answers[root] = any(_REGISTERS.search(content(one, files)) for one in found)
+            answers[root] = any(pattern.search(content(one, files)) for one in found)
     return frozenset(path for path in paths if answers[files.root(path)])
 
 

@@ -289,6 +289,9 @@ def casts_text(w: World) -> Answer:
     reader = w.value("derived.framework")
     if isinstance(reader, Unknown):
         return Answer(reader, ("derived.framework",))
+    cast = "launch.numbers_cast"
+    if w.is_stated(cast) and not w.framework.casts_text:
+        return Answer(Unknown("a program of the repository makes numbers of what it reads"), (cast,))
     return Answer(w.framework.casts_text)
 
 
