@@ -156,6 +156,16 @@ LESSONS = (
         lambda paths, files: unheard.registering(paths, files),
         lambda files, paths: files.show("launch.types_registered", paths),
     ),
+    Lesson(  # names of losses that the library's trainer does not have, and one of the repository's own may
+        "looking for the programs that read it",
+        lambda one: iter(
+            [one.place.document.text.path]
+            if _is_told(one) and one.item.endswith(".loss_type") and _is_data_file(one.place.document)
+            else ()
+        ),
+        lambda paths, files: unheard.computing(paths, files),
+        lambda files, paths: files.show("launch.own_losses", paths),
+    ),
     Lesson(  # numbers written as text, which whoever reads the file makes numbers of
         "looking for the programs that read it",
         lambda one: iter(

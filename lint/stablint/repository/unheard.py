@@ -112,14 +112,26 @@ def casting(paths: Iterable[str], files: Files) -> frozenset[str]:
     return _beside(paths, files, _CASTS)
 
 
-def _beside(paths: Iterable[str], files: Files, pattern: re.Pattern[bytes]) -> frozenset[str]:
-    """Those of the files in whose repository a program has the pattern."""
+# A trainer of the repository's own, and a method that asks for the name of the loss.
+_TRAINER = re.compile(rb"\bclass[ ]\w{1,80}\([^()]{0,200}Trainer\b")
+_ASKS_FOR_LOSS = re.compile(rb"\bself(?:\.args)?\.loss_type[ ]?(?:==|in\b)")
+
+
+def computing(paths: Iterable[str], files: Files) -> frozenset[str]:
+    """Those of these files in whose repository a trainer of its own computes the loss of that name, or may."""
+    return _beside(paths, files, _TRAINER, _ASKS_FOR_LOSS)
+
+
+def _beside(paths: Iterable[str], files: Files, *patterns: re.Pattern[bytes]) -> frozenset[str]:
+    """Those of the files in whose repository one program has all of the patterns."""
     answers: dict[str, bool] = {}
     for path in paths:
         root = files.root(path)
         if root not in answers:
             found = programs_of(root, files) if os.path.isdir(root) else ()
-            answers[root] = any(pattern.search(content(one, files)) for one in found)
+            answers[root] = any(
+                all(one.search(text) for one in patterns) for text in (content(one, files) for one in found)
+            )
     return frozenset(path for path in paths if answers[files.root(path)])
 
 

@@ -149,6 +149,8 @@ def _is_program(w: World) -> bool:
 
 def own_trainer(w: World) -> Answer:
     """Is the trainer a class of the program's own, which may do anything else than the library's that it derives from?"""
+    if w.is_stated("launch.own_losses"):
+        return Answer(Unknown("a trainer of the repository's own has losses of its own"), ("launch.own_losses",))
     return Answer(w.stated("launch.own_trainer") is True, ("launch.own_trainer",))
 
 
