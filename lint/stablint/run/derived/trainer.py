@@ -149,7 +149,7 @@ def _is_program(w: World) -> bool:
 
 def own_trainer(w: World) -> Answer:
     """Is the trainer a class of the program's own, which may do anything else than the library's that it derives from?"""
-    if w.is_stated("launch.own_losses"):
+    if w.is_said("launch.own_losses"):
         return Answer(Unknown("a trainer of the repository's own has losses of its own"), ("launch.own_losses",))
     return Answer(w.stated("launch.own_trainer") is True, ("launch.own_trainer",))
 
@@ -292,7 +292,7 @@ def casts_text(w: World) -> Answer:
     if isinstance(reader, Unknown):
         return Answer(reader, ("derived.framework",))
     cast = "launch.numbers_cast"
-    if w.is_stated(cast) and not w.framework.casts_text:
+    if w.is_said(cast) and not w.framework.casts_text:
         return Answer(Unknown("a program of the repository makes numbers of what it reads"), (cast,))
     return Answer(w.framework.casts_text)
 
