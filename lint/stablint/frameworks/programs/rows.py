@@ -554,7 +554,6 @@ _COPIED = re.compile(
     r"|[\"']labels[\"']\s*:\s*\w+\[[\"']input_ids[\"']\](?:\.(?:copy|clone)\(\))?\s*[,}]",
     re.MULTILINE,
 )
-_PADDED = re.compile(r"padding\s*=\s*[\"']max_length[\"']")
 _MASKS = re.compile(
     r"-100|ignore_index|DataCollatorForLanguageModeling|DataCollatorForCompletionOnly|labels_mask|IGNORE"
 )
@@ -568,7 +567,7 @@ def _labels(document: Document, module: Module, trainer: Call) -> Iterator[State
     named = document.text.text[collator.start : collator.end] if isinstance(collator, Scalar) else ""
     if (
         copied
-        and seen_in(_PADDED, document)
+        and _is_padded(module, copied[0], copied.start())
         and not seen_in(_MASKS, document)
         and (plain or last_word(named) in _PLAIN)
     ):
@@ -578,6 +577,14 @@ def _labels(document: Document, module: Module, trainer: Call) -> Iterator[State
 _PLAIN = frozenset(
     {"default_data_collator", "DefaultDataCollator", "DataCollatorWithPadding", "DataCollatorForSeq2Seq"}
 )
+
+
+def _is_padded(module: Module, copied: str, before: int) -> bool:
+    """Whether the call that makes the tokens which are copied, the last one of that name before that place, fills them up."""
+    name = re.findall(r"\b\w{1,80}(?=\[[\"']input_ids)", copied)[-1]
+    made = [call for call in module.calls if call.target == name and call.start < before]
+    padding = made[-1].arguments.get("padding") if made else None
+    return isinstance(padding, Scalar) and padding.value == "max_length"
 
 
 def _pairs(document: Document, module: Module, trainer: Call) -> Iterator[Statement]:
