@@ -65,11 +65,14 @@ def _of_run(holds: Callable[[Finding], bool]) -> Callable[[Finding], Iterator[st
     return lambda finding: iter([finding.run.anchor.document.path] if holds(finding) else ())
 
 
+def _of_place(holds: Callable[[Finding], bool]) -> Callable[[Finding], Iterator[str]]:
+    """The file that such a finding stands in."""
+    return lambda finding: iter([finding.place.document.text.path] if holds(finding) else ())
+
+
 def _of_program(holds: Callable[[Finding], bool]) -> Callable[[Finding], Iterator[str]]:
     """The Python file that such a finding stands in."""
-    return lambda finding: iter(
-        [path] if (path := finding.place.document.text.path).endswith(".py") and holds(finding) else ()
-    )
+    return _of_place(lambda finding: finding.place.document.text.path.endswith(".py") and holds(finding))
 
 
 def _is_data_file(document: Document) -> bool:
@@ -158,21 +161,13 @@ LESSONS = (
     ),
     Lesson(  # names of losses that the library's trainer does not have, and one of the repository's own may
         "looking for the programs that read it",
-        lambda one: iter(
-            [one.place.document.text.path]
-            if _is_told(one) and one.item.endswith(".loss_type") and _is_data_file(one.place.document)
-            else ()
-        ),
+        _of_place(lambda one: _is_told(one) and one.item.endswith(".loss_type") and _is_data_file(one.place.document)),
         lambda paths, files: unheard.computing(paths, files),
         lambda files, paths: files.show("launch.own_losses", paths),
     ),
     Lesson(  # numbers written as text, which whoever reads the file makes numbers of
         "looking for the programs that read it",
-        lambda one: iter(
-            [one.place.document.text.path]
-            if _is_told(one) and any(fact.name == "derived.casts_text" for fact in one.facts)
-            else ()
-        ),
+        _of_place(lambda one: _is_told(one) and any(fact.name == "derived.casts_text" for fact in one.facts)),
         lambda paths, files: unheard.casting(paths, files),
         lambda files, paths: files.show("launch.numbers_cast", paths),
     ),

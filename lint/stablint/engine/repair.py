@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Callable, Container, Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from stablint.assemble.asked import Options
 from stablint.assemble.files import Files
@@ -20,7 +20,7 @@ from stablint.fix.confirm import objection
 from stablint.hazard.model import Hazard
 from stablint.report.model import Diagnostic, Fix, Report
 from stablint.syntax import limits
-from stablint.syntax.edit import apply
+from stablint.syntax.edit import apply, overlaps
 from stablint.syntax.tree import Edit, Text
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 _ROUNDS = 10
 Texts = dict[str, Text]
 Stand = tuple[tuple[str, str], ...]
+T = TypeVar("T")
 
 
 class Repaired(NamedTuple):
@@ -289,18 +290,7 @@ def _objection(text: Text, edits: list[Edit]) -> str:
 
 def _grouped(fixes: list[Diagnostic], report: Report) -> list[_Group]:
     """Those together whose files are chained by common runs."""
-    chain: dict[str, set[str]] = {}
-
-    def tie(names: Iterable[str]) -> None:
-        whole = set(names)
-        for name in tuple(whole):
-            whole |= chain.get(name, set())
-        chain.update(dict.fromkeys(whole, whole))
-
-    for run in report.runs:
-        tie(run.files)
-    for diagnostic in fixes:
-        tie(_names(diagnostic))
+    chain = _chained([*(run.files for run in report.runs), *map(_names, fixes)])
     by_chain: dict[int, list[Diagnostic]] = {}
     for diagnostic in fixes:
         by_chain.setdefault(id(chain[_names(diagnostic)[0]]), []).append(diagnostic)
@@ -309,14 +299,23 @@ def _grouped(fixes: list[Diagnostic], report: Report) -> list[_Group]:
 
 def _units(fixes: list[Diagnostic]) -> list[list[Diagnostic]]:
     """The fixes by what is repaired whole or not at all."""
-    units: list[tuple[frozenset[tuple[str, int]], list[Diagnostic]]] = []
+    chain = _chained(one.fix.together for one in fixes if one.fix is not None)
+    units: dict[int, list[Diagnostic]] = {}
     for one in fixes:
-        keys, unit = one.fix.together if one.fix is not None else frozenset(), [one]
-        for other in [other for other in units if not other[0].isdisjoint(keys)]:
-            units.remove(other)
-            keys, unit = keys | other[0], other[1] + unit
-        units.append((keys, unit))
-    return [unit for _, unit in units]
+        key = next(iter(one.fix.together), None) if one.fix is not None else None
+        units.setdefault(id(one if key is None else chain[key]), []).append(one)
+    return list(units.values())
+
+
+def _chained(several: Iterable[Iterable[T]]) -> dict[T, set[T]]:
+    """Each name with all that it is together with, in one of them or over others."""
+    chain: dict[T, set[T]] = {}
+    for names in several:
+        whole = set(names)
+        for name in tuple(whole):
+            whole |= chain.get(name, set())
+        chain.update(dict.fromkeys(whole, whole))
+    return chain
 
 
 def _names(diagnostic: Diagnostic) -> list[str]:
@@ -350,24 +349,23 @@ def _problems(report: Report) -> Counter[tuple[str, str, str]]:
 
 def _disjoint(diagnostics: list[Diagnostic]) -> list[Diagnostic]:
     """The fixes that touch nothing of one another; the rest waits for the next round."""
-    taken: dict[str, list[tuple[int, int]]] = {}
+    taken: dict[str, list[Edit]] = {}
     chosen = []
     for diagnostic in diagnostics:
         assert diagnostic.fix is not None
-        spans = [(file.text.path, edit.start, edit.end) for file in diagnostic.fix.files for edit in file.edits]
-        if any(_touch((start, end), other) for path, start, end in spans for other in taken.get(path, ())):
+        edits = [(file.text.path, edit) for file in diagnostic.fix.files for edit in file.edits]
+        if any(_touch(edit, other) for path, edit in edits for other in taken.get(path, ())):
             continue
-        for path, start, end in spans:
-            taken.setdefault(path, []).append((start, end))
+        for path, edit in edits:
+            taken.setdefault(path, []).append(edit)
         chosen.append(diagnostic)
     return chosen
 
 
-def _touch(one: tuple[int, int], other: tuple[int, int]) -> bool:
+def _touch(one: Edit, other: Edit) -> bool:
     """Whether two edits are of the same text; of what is put in at an end of the other it would not be known which comes first."""
-    if one[0] < one[1] and other[0] < other[1]:
-        return one[0] < other[1] and other[0] < one[1]
-    return one[0] <= other[1] and other[0] <= one[1]
+    inserts = one.start == one.end or other.start == other.end
+    return overlaps(one, other) or (inserts and one.start <= other.end and other.start <= one.end)
 
 
 def _texts(start: Texts, fixes: list[Diagnostic]) -> Texts:

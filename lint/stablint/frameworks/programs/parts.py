@@ -439,9 +439,8 @@ def _is_freed(block: Block, call: Call, model: Call) -> bool:
     assert isinstance(module, Module)
     if any(one.start > call.end and _MAKES_ADAPTERS.search(one.name) for one in module.calls):
         return True
-    pieces = sorted((call, model), key=lambda one: one.start)
-    others = text[: pieces[0].start], text[pieces[0].end : pieces[1].start], text[max(one.end for one in pieces) :]
-    return any(UNFREEZES.search(one) for one in others)
+    words = (found.start() for found in UNFREEZES.finditer(text))
+    return any(not any(one.start <= at < one.end for one in (call, model)) for at in words)
 
 
 def _environment(block: Block, call: Call) -> Fragment:

@@ -581,8 +581,8 @@ _PLAIN = frozenset(
 
 def _is_padded(module: Module, copied: str, before: int) -> bool:
     """Whether the call that makes the tokens which are copied, the last one of that name before that place, fills them up."""
-    name = re.findall(r"\b\w{1,80}(?=\[[\"']input_ids)", copied)[-1]
-    made = [call for call in module.calls if call.target == name and call.start < before]
+    names = re.findall(r"\b\w{1,80}(?=\[[\"']input_ids)", copied)
+    made = [call for call in module.calls if call.target in names and call.start < before]
     padding = made[-1].arguments.get("padding") if made else None
     return isinstance(padding, Scalar) and padding.value == "max_length"
 
